@@ -1,6 +1,6 @@
 """Hospital records out of and into databases: CPU seconds and memory beside those of a Parquet file.
 
-    python -m benchmarks.database --rows 1000000 [--kinds parquet,postgresql,sqlite,duckdb] [--engine local]
+    python -m benchmarks.database --rows 1000000 [--kinds parquet,postgresql,sqlite,duckdb]
 
 PostgreSQL is started for it, in a folder of its own, as the tests do. Each kind runs in a process of its own,
 so that its memory can be measured: reading, solving by mondrian (k = 10), verifying, writing, and in a
@@ -19,12 +19,14 @@ import tempfile
 import time
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow.parquet as pq
 
 import kohort as ko
 from benchmarks.large import SEVEN, write_records
 from benchmarks.measuring import peak_mb
+from kohort.engines import local
 
 __all__ = ["measure"]
 
@@ -32,10 +34,11 @@ KINDS = ("parquet", "postgresql", "sqlite", "duckdb")
 TESTS = Path(__file__).parents[1] / "tests"
 
 
-def measure(source: Any, target: Any, engine: str) -> dict[str, Any]:
+def measure(source: Any, target: Any) -> dict[str, Any]:
     """The figures of one release, from its source to its target."""
     start, clock = time.process_time(), time.perf_counter()
-    release = ko.anonymize(source, **SEVEN, engine=engine)
+    with patch.object(local, "_SMALL", -1):  # read in batches, as larger tables are
+        release = ko.anonymize(source, **SEVEN)
     solved = time.process_time()
     facts = release.write(target)
     return {
@@ -48,17 +51,17 @@ def measure(source: Any, target: Any, engine: str) -> dict[str, Any]:
     }
 
 
-def _child(kind: str, place: str, engine: str) -> None:
+def _child(kind: str, place: str) -> None:
     """One release, in the process that was started for it."""
     if kind == "parquet":
-        found = measure(Path(place), Path(place).with_name("release.parquet"), engine)
+        found = measure(Path(place), Path(place).with_name("release.parquet"))
     else:
-        found = measure(ko.database(place, table="people"), ko.database(place, table="release"), engine)
-    print(json.dumps({"kind": kind, "engine": engine} | found))
+        found = measure(ko.database(place, table="people"), ko.database(place, table="release"))
+    print(json.dumps({"kind": kind} | found))
 
 
-def _run(kind: str, place: str, engine: str) -> None:
-    words = [sys.executable, "-m", "benchmarks.database", "--child", kind, place, engine]
+def _run(kind: str, place: str) -> None:
+    words = [sys.executable, "-m", "benchmarks.database", "--child", kind, place]
     subprocess.run(words, check=True)
 
 
@@ -101,8 +104,7 @@ def main() -> None:
     )
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--kinds", default=",".join(KINDS))
-    parser.add_argument("--engine", default="streaming", choices=["local", "memory", "streaming"])
-    parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.child:
         _child(*asked.child)
@@ -113,7 +115,7 @@ def main() -> None:
         places = _places(asked.kinds.split(","), parquet)
         try:
             for kind, place, _ in places:
-                _run(kind, place, asked.engine)
+                _run(kind, place)
         finally:
             for server in [server for _, _, server in places if server is not None]:
                 server.stop()

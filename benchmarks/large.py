@@ -65,12 +65,12 @@ def _dealt(table: pa.Table, rng: np.random.Generator) -> pa.Table:
     return table.take(pa.array(rng.permutation(table.num_rows)))
 
 
-def measure(path: Path, out: Path, *, diverse: bool = False, engine: str = "local") -> dict:
+def measure(path: Path, out: Path, *, diverse: bool = False) -> dict:
     """Make and write the release of a file; CPU seconds by phase, peak memory in MB."""
     cpu: dict[str, float] = {}
     with _cpu_by_phase(cpu):
         start = time.process_time()
-        release = ko.anonymize(path, **(DIVERSE if diverse else SEVEN), engine=engine)
+        release = ko.anonymize(path, **(DIVERSE if diverse else SEVEN))
         made = time.process_time()
         release.write(out)
         cpu["write"] = time.process_time() - made
@@ -112,7 +112,6 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--format", choices=["parquet", "csv"], default="parquet")
     parser.add_argument("--diverse", action="store_true", help="ask for three different diagnoses, too")
-    parser.add_argument("--engine", choices=["local", "memory", "streaming"], default="local")
     parser.add_argument("--folder", type=Path, help="where the files are; a temporary folder if not given")
     parser.add_argument("--keep", action="store_true", help="keep the generated records, and use those there")
     asked = parser.parse_args(arguments)
@@ -121,7 +120,7 @@ def main(arguments: list[str]) -> None:
         out = path.with_name(f"release-{asked.rows}.{asked.format}")
         if not (asked.keep and path.exists()):
             write_records(path, asked.rows)
-        print(json.dumps(measure(path, out, diverse=asked.diverse, engine=asked.engine)))
+        print(json.dumps(measure(path, out, diverse=asked.diverse)))
         for made in [out] if asked.keep else [path, out]:
             made.unlink()
 

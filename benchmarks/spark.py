@@ -174,7 +174,7 @@ def by_buckets(spark: Any, path: Path, out: Path, asked: dict) -> dict:
 
     start, cpu = time.perf_counter(), _cpu_seconds()
     source = source_of_path(spark, str(path))
-    prepared = prepare_on_spark(source, _request(None, None, asked)[0])
+    prepared = prepare_on_spark(source, _request(None, None, asked))
     kept = [name for name in prepared.published_names if name in prepared.untouched]
     coder = Coder.of(prepared.problem, prepared.counted_sensitive, kept, has_people=False)
     with quiet():

@@ -158,6 +158,8 @@ def _parameters(command: Callable[..., Any]) -> Iterator[_Parameter]:
     hints = get_type_hints(command, include_extras=True)
     for name, parameter in inspect.signature(command).parameters.items():
         kind, info = get_args(hints[name])
+        if info.hidden:  # an option that is no more
+            continue
         is_argument = isinstance(info, ArgumentInfo)
         yield _Parameter(
             names=(name.upper(),) if is_argument else _option_names(name, kind, info),

@@ -185,8 +185,8 @@ def test_every_extra_that_is_named_exists(wheel):
         offered = set(re.findall(r"^Provides-Extra: (.+)$", archive.read(metadata).decode(), re.MULTILINE))
     sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
     named = set(re.findall(r"(?:missing_package\(\"[^\"]+\", |install_command\()['\"](\w+)", sources))
-    assert named == {"docx", "pdf", "sign", "sklearn", "spark", "stats", "studio"}
-    assert named | {"exact"} <= offered
+    assert named == {"pdf", "sign", "sklearn", "spark", "stats", "studio"}
+    assert named | {"docx", "exact"} <= offered
 
 
 def test_the_pages_of_the_studio_are_in_the_wheel(wheel):

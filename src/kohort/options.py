@@ -42,9 +42,9 @@ def _known_cost(cost: str) -> None:
 
 
 def _known_engine(engine: str) -> None:
-    from kohort.engines import engine_named
+    from kohort.engines import check_engine
 
-    engine_named(engine)
+    check_engine(engine)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,7 +151,7 @@ class Options:
         str,
         Option(
             "where to compute",
-            flag="Where to compute: local (memory and streaming also say how a file is held), or spark.",
+            flag="Where to compute: local or spark.",
             in_spec=False,
             check=_known_engine,
         ),

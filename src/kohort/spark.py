@@ -9,15 +9,15 @@ from typing import Any
 
 from kohort import api
 from kohort.engines.spark.session import spark_session
-from kohort.engines.spark.source import SparkSource, source_of_frame
+from kohort.engines.spark.source import SparkSource, source_of_frame, source_of_path
 from kohort.errors import InputError
 from kohort.extras import missing_package
-from kohort.io.baskets import BasketShape
 from kohort.keywords import request_of
 from kohort.pipeline import Request
 from kohort.pipeline.spark.job import RECORDS_PER_REGION, make_spark_release
+from kohort.pipeline.spark.prepare import refuse_on_spark
 from kohort.progress import shown_progress
-from kohort.publication.spark_release import ReleaseOnSpark, open_on_spark
+from kohort.publication.spark_release import ReleaseOnSpark
 from kohort.sources import spec_and_folder
 
 __all__ = ["anonymize"]
@@ -57,39 +57,40 @@ def anonymize(
 
     Returns a release whose `table` is a dataframe of Spark's, and whose `write` writes it to a path.
     """
-    request, shape = _request(spec, key, options)
+    request = _request(spec, key, options)
+    refuse_on_spark(request)
     with shown_progress(progress) as report:
-        source = _source(data, order_by, shape)
+        source = _source(data, order_by)
         try:
             made = make_spark_release(source, request, progress=report, records_per_region=records_per_region)
         except BaseException:
             source.release()
             raise
-    return ReleaseOnSpark.from_verified(made, shape=shape)
+    return ReleaseOnSpark.from_verified(made)
 
 
 def _request(
     spec: str | Path | Mapping[str, Any] | None, key: bytes | None, options: Mapping[str, Any]
-) -> tuple[Request, BasketShape | None]:
-    """What is asked for, and how files of nothing but baskets hold these; None for tables."""
+) -> Request:
+    """What is asked for."""
     if spec is not None:
         if options:
             raise InputError(f"The spec says it all: leave out {', '.join(map(repr, options))}.")
         read, beside = spec_and_folder(spec)
-        return read.request(beside=beside, key=key, engine="spark"), read.shape
+        return read.request(beside=beside, key=key, engine="spark")
     known = inspect.signature(api.anonymize).parameters
     for name in options:
         if name not in known or name in _NOT_HERE:
             raise InputError(f"kohort.spark.anonymize has no option {name!r}.")
     given = {name: parameter.default for name, parameter in known.items()}
-    return request_of({**given, **options, "key": key, "engine": "spark"}, {}), None
+    return request_of({**given, **options, "key": key, "engine": "spark"}, {})
 
 
-def _source(data: Any, order_by: Sequence[str], shape: BasketShape | None) -> SparkSource:
+def _source(data: Any, order_by: Sequence[str]) -> SparkSource:
     if isinstance(data, (str, Path)):
         if order_by:
             raise InputError("'order_by' is for dataframes: the records of files have an order.")
-        return open_on_spark(spark_session(), str(data), shape)
+        return source_of_path(spark_session(), str(data))
     try:
         from pyspark.sql import DataFrame
     except ImportError:

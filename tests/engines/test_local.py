@@ -6,30 +6,37 @@ import pyarrow.parquet as pq
 import pytest
 
 import kohort as ko
-from kohort.engines import ENGINES, engine_named, local, memory
+from kohort.engines import check_engine, local, memory
 from kohort.errors import InputError
 
 
 def test_small_tables_are_held_in_memory_and_large_ones_are_not(monkeypatch):
     monkeypatch.setattr(local, "available_memory", lambda: 1 << 40)
-    engine = engine_named("local")
-    assert engine.place(1 << 29).held == "memory"
-    place = engine.place((1 << 29) + 1)
-    assert (place.held, place.asked) == ("streaming", False)
-    assert "0.54 GB" in place.why or "537 MB" in place.why
+    assert local.too_large_to_hold(1 << 29) is None
+    why = local.too_large_to_hold((1 << 29) + 1)
+    assert "0.54 GB" in why or "537 MB" in why
 
 
 def test_where_memory_is_short_smaller_tables_are_streamed(monkeypatch):
     monkeypatch.setattr(local, "available_memory", lambda: 8_000_000)
-    assert engine_named("local").place(1_000_001).held == "streaming"
-    assert engine_named("local").place(1_000_000).held == "memory"
+    assert local.too_large_to_hold(1_000_001)
+    assert local.too_large_to_hold(1_000_000) is None
 
 
-def test_memory_and_streaming_can_be_asked_for():
-    assert [ENGINES[name]().place(10).held for name in ("memory", "streaming")] == ["memory", "streaming"]
-    assert all(ENGINES[name]().place(1 << 50).asked for name in ("memory", "streaming"))
-    with pytest.raises(InputError, match="Did you mean 'streaming'"):
-        engine_named("streeming")
+@pytest.mark.parametrize("name", ["memory", "streaming"])
+def test_words_that_are_no_more_change_nothing_and_give_a_warning(name):
+    people, asked = ko.datasets.generate_hospital(200, seed=1), {"others": "drop", "k": 5, "shuffle": False}
+    with pytest.warns(FutureWarning, match=f"engine: {name} is no more and changes nothing.* Leave it out"):
+        found = ko.anonymize(people, quasi_identifiers=["sex", "age"], **asked, engine=name)
+    assert found.table == ko.anonymize(people, quasi_identifiers=["sex", "age"], **asked).table
+
+
+def test_an_engine_that_does_not_exist_is_refused():
+    with pytest.raises(InputError, match="Did you mean 'local'"):
+        check_engine("locale")
+    people = ko.datasets.generate_hospital(20)
+    with pytest.raises(ko.UnsupportedError, match=r"use kohort.spark.anonymize"):
+        ko.anonymize(people, quasi_identifiers=["sex"], others="drop", k=2, engine="spark")
 
 
 def test_the_limit_of_a_container_counts(tmp_path, monkeypatch):
@@ -48,8 +55,7 @@ def test_a_table_that_memory_is_too_small_for_is_refused_with_figures(monkeypatc
     pq.write_table(people, tmp_path / "people.parquet")
     asked = {"quasi_identifiers": ["sex", "age"], "others": "drop", "k": 5}
     monkeypatch.setattr(local, "available_memory", lambda: 40_000)
-    for engine in ("local", "memory", "streaming"):
-        with pytest.raises(ko.UnsupportedError, match=r"2,000 records take at least another 0 MB .* spark"):
-            ko.anonymize(tmp_path / "people.parquet", **asked, engine=engine)
+    with pytest.raises(ko.UnsupportedError, match=r"2,000 records take at least another 0 MB .* spark"):
+        ko.anonymize(tmp_path / "people.parquet", **asked)
     monkeypatch.setattr(local, "available_memory", lambda: 50_000)
     assert ko.anonymize(tmp_path / "people.parquet", **asked).verdict.holds

@@ -21,6 +21,7 @@ from kohort.io.salt import read_salt
 from kohort.io.streamed_files import open_in_batches
 from kohort.io.tables import read_table, write_table
 from kohort.pipeline.commitment import commitment_to
+from reading_in_batches import anonymized_in_batches
 
 KINDS = ["parquet", "csv", "tsv", "json", "jsonl.gz", "arrow", "orc", "csv.gz"]
 HOW = {
@@ -94,7 +95,7 @@ def test_a_folder_is_read_as_its_files_one_after_the_other(tmp_path, people, kin
 @pytest.mark.parametrize("kind", KINDS)
 def test_batches_of_a_folder_give_the_same_release(tmp_path, people, kind) -> None:
     folder = parted(tmp_path / "people", people, kind)
-    whole, streamed = (ko.anonymize(folder, engine=engine, **HOW) for engine in ("memory", "streaming"))
+    whole, streamed = (make(folder, **HOW) for make in (ko.anonymize, anonymized_in_batches))
     assert streamed.table.to_pylist() == whole.table.to_pylist()
     assert streamed.origin.sha256 == whole.origin.sha256 == printed_hash(folder)
     facts = streamed.write(tmp_path / "release.parquet", salt=tmp_path / "salt")
@@ -254,7 +255,7 @@ def touched(folder, _):
 @pytest.mark.parametrize("change", [added, removed, replaced, touched])
 def test_a_folder_that_changes_between_two_readings_is_refused(tmp_path, people, change) -> None:
     folder = parted(tmp_path / "people", people, "parquet")
-    release = ko.anonymize(folder, engine="streaming", **HOW)
+    release = anonymized_in_batches(folder, **HOW)
     change(folder, people)
     with pytest.raises(InputError, match=r"changed while it was read|is damaged"):
         release.write(tmp_path / "release.csv")
@@ -273,7 +274,7 @@ def test_nothing_is_written_into_a_folder_that_is_read(tmp_path, people) -> None
 def test_orc_is_read_and_not_written(tmp_path, people) -> None:
     orc.write_table(people, str(tmp_path / "people.orc"))
     assert read_table(tmp_path / "people.orc").table.to_pylist() == people.to_pylist()
-    streamed = ko.anonymize(tmp_path / "people.orc", engine="streaming", **HOW)
+    streamed = anonymized_in_batches(tmp_path / "people.orc", **HOW)
     assert streamed.table.to_pylist() == ko.anonymize(people, **HOW).table.to_pylist()
     with pytest.raises(UnsupportedError, match=r"ORC files \(.orc\) can be read, not written"):
         streamed.write(tmp_path / "release.orc")

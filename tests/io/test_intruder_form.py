@@ -5,7 +5,7 @@ import csv
 import pytest
 
 from kohort.errors import InputError
-from kohort.io.intruder_form import FIELDS, read_attempts, write_form, write_log
+from kohort.io.intruder_form import FIELDS, read_attempts, write_form
 
 
 def filled(path, *rows):
@@ -75,8 +75,3 @@ def test_the_page_to_print_names_every_column(tmp_path):
     write_form(tmp_path / "form.html")
     page = (tmp_path / "form.html").read_text()
     assert all(name.replace("_", " ") in page for name in FIELDS)
-
-
-def test_a_log_is_a_table(tmp_path):
-    write_log([{"attempt": 1, "candidates": 5}], tmp_path / "log.csv")
-    assert (tmp_path / "log.csv").read_text() == "attempt,candidates\n1,5\n"

@@ -25,6 +25,7 @@ from kohort.io.databases.reading import read_database
 from kohort.io.databases.table_draft import TableDraft
 from kohort.pipeline import dealing, streaming
 from kohort.publication import into_database
+from reading_in_batches import anonymized_in_batches
 
 ASKED = {
     "quasi_identifiers": {"sex": None, "age": ko.intervals(5, 10, 20), "postcode": ko.mask()},
@@ -67,13 +68,13 @@ def records(table):
     return sorted(map(str, table.to_pylist()))
 
 
-@pytest.mark.parametrize("engine", ["local", "streaming"])
-def test_the_release_is_that_of_a_dataframe(place, engine, monkeypatch):
+@pytest.mark.parametrize("make", [ko.anonymize, anonymized_in_batches])
+def test_the_release_is_that_of_a_dataframe(place, make, monkeypatch):
     monkeypatch.setattr(streaming, "DEALT_AT_ONCE", 50)
     monkeypatch.setattr(dealing, "ROWS", 40)
     expected = ko.anonymize(HOSPITAL, **ASKED)
-    release = ko.anonymize(ko.database(place.url, table="people"), **ASKED, engine=engine)
-    assert isinstance(release.dataset, StreamedDataset) == (engine == "streaming")
+    release = make(ko.database(place.url, table="people"), **ASKED)
+    assert isinstance(release.dataset, StreamedDataset) == (make is anonymized_in_batches)
     facts = release.write(ko.database(place.url, table="release"))
     assert release.loss == expected.loss
     assert records(table_in(place)) == records(expected.arrow)
@@ -84,8 +85,8 @@ def test_the_release_is_that_of_a_dataframe(place, engine, monkeypatch):
     assert sorted(place.tables()) == ["people", "release"]
 
 
-@pytest.mark.parametrize("engine", ["local", "streaming"])
-def test_columns_keep_their_types(place, engine):
+@pytest.mark.parametrize("make", [ko.anonymize, anonymized_in_batches])
+def test_columns_keep_their_types(place, make):
     whole = {"age": [20, 20, 30, 30], "yes": [True, False, None, True], "empty": pa.nulls(4, pa.string())}
     times = {
         "day": pa.array([1, 2, None, 3], pa.date32()),
@@ -96,7 +97,7 @@ def test_columns_keep_their_types(place, engine):
     place.load("odd", table)
     source = ko.database(place.url, table="odd")
     asked = {"quasi_identifiers": ["age"], "others": "keep", "k": 2, "algorithm": "mondrian"}
-    ko.anonymize(source, **asked, engine=engine).write(ko.database(place.url, table="release"))
+    make(source, **asked).write(ko.database(place.url, table="release"))
     found = table_in(place)
     before = read_database(source)[0]
     assert records(found.drop_columns("age")) == records(before.drop_columns("age"))
@@ -516,7 +517,7 @@ def test_without_permission(postgresql):
 
 def test_an_original_that_changes_is_refused(postgresql, tmp_path):
     postgresql.load("people", HOSPITAL)
-    release = ko.anonymize(ko.database(postgresql.url, table="people"), **ASKED, engine="streaming")
+    release = anonymized_in_batches(ko.database(postgresql.url, table="people"), **ASKED)
     release.dataset.batches.close()
     postgresql.run("update people set length_of_stay = length_of_stay + 1")
     with pytest.raises(InputError, match="second reading"):

@@ -21,6 +21,7 @@ from kohort.io import batch_files, columns, delimited, json_batches
 from kohort.io.tables import write_table
 from kohort.pipeline import dealing, streaming
 from kohort.pipeline.streaming import published_slices
+from reading_in_batches import anonymized_in_batches
 
 ASKED = {
     "quasi_identifiers": {"sex": None, "age": ko.intervals(5, 10, 20)},
@@ -52,7 +53,7 @@ def path(request, tmp_path):
 
 @pytest.fixture(params=[False, True], ids=["in order", "shuffled"])
 def release(request, path):
-    return ko.anonymize(path, **ASKED, shuffle=request.param, engine="streaming")
+    return anonymized_in_batches(path, **ASKED, shuffle=request.param)
 
 
 def refused(release, error, match):
@@ -117,7 +118,7 @@ def with_sex(table, record, sex):
 
 def test_a_value_that_the_first_reading_did_not_see_is_refused(tmp_path):
     write_table(ko.datasets.generate_hospital(400).select(COLUMNS), path := tmp_path / "hospital.csv")
-    release = ko.anonymize(path, **ASKED, engine="streaming")
+    release = anonymized_in_batches(path, **ASKED)
     first = path.read_text().splitlines()[1].split(",")[0]
     assert changed_in_place(path, lambda table: with_sex(table, 0, "x" * len(first)))
     said = refused(release, InputError, "column 'sex' has other values than before")
@@ -126,14 +127,14 @@ def test_a_value_that_the_first_reading_did_not_see_is_refused(tmp_path):
 
 def test_known_values_in_other_records_are_refused(tmp_path):
     write_table(ko.datasets.generate_hospital(400).select(COLUMNS), path := tmp_path / "hospital.csv")
-    release = ko.anonymize(path, **ASKED, engine="streaming")
+    release = anonymized_in_batches(path, **ASKED)
     assert changed_in_place(path, lambda table: pa.concat_tables([table.slice(1), table.slice(0, 1)]))
     refused(release, InputError, "has other values than before")
 
 
 def test_a_change_of_a_column_that_is_handed_on_is_refused(tmp_path):
     write_table(ko.datasets.generate_hospital(400).select(COLUMNS), path := tmp_path / "hospital.csv")
-    release = ko.anonymize(path, **ASKED, engine="streaming")
+    release = anonymized_in_batches(path, **ASKED)
 
     def other_stays(table):
         stays = [9 - stay if stay < 10 else stay for stay in table["length_of_stay"].to_pylist()]
@@ -145,7 +146,7 @@ def test_a_change_of_a_column_that_is_handed_on_is_refused(tmp_path):
 
 def test_more_or_fewer_records_are_refused(tmp_path, monkeypatch):
     write_table(ko.datasets.generate_hospital(400).select(COLUMNS), path := tmp_path / "hospital.parquet")
-    release = ko.anonymize(path, **ASKED, engine="streaming")
+    release = anonymized_in_batches(path, **ASKED)
     read = batch_files.BatchFile.read
 
     def only_some(self, names, *, last=False):
@@ -178,7 +179,7 @@ def test_a_label_beside_another_record_is_our_bug_and_not_written(release, monke
 
 
 def test_an_untouched_column_that_was_changed_is_our_bug_and_not_written(path, monkeypatch):
-    release = ko.anonymize(path, **ASKED, shuffle=False, engine="streaming")
+    release = anonymized_in_batches(path, **ASKED, shuffle=False)
     made = streaming._published_batch
 
     def changed(published, original, rows):
@@ -217,7 +218,7 @@ def test_a_full_disk_leaves_nothing(release, monkeypatch):
 
 
 def test_a_disk_that_is_full_of_dealt_records_leaves_nothing(path, monkeypatch):
-    release = ko.anonymize(path, **ASKED, shuffle=True, engine="streaming")
+    release = anonymized_in_batches(path, **ASKED, shuffle=True)
 
     def full(stack, path, schema):
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -234,9 +235,10 @@ def test_a_killed_run_publishes_nothing_and_the_next_one_sweeps_up(tmp_path, shu
     out.write_text("old")
     script = (
         "import os, signal, kohort as ko\n"
+        "from kohort.engines import local\n"
         "from kohort.io import batch_files\n"
         "from kohort.pipeline import dealing, streaming\n"
-        "batch_files.ROWS, dealing.ROWS = 40, 40\n"
+        "batch_files.ROWS, dealing.ROWS, local._SMALL = 40, 40, -1\n"
         "made, calls = streaming._published_batch, []\n"
         "def killing(*arguments):\n"
         "    calls.append(1)\n"
@@ -245,7 +247,7 @@ def test_a_killed_run_publishes_nothing_and_the_next_one_sweeps_up(tmp_path, shu
         "    return made(*arguments)\n"
         "streaming._published_batch = killing\n"
         f"release = ko.anonymize({str(path)!r}, quasi_identifiers=['sex', 'age'], k=5, others='keep',\n"
-        f"                       algorithm='mondrian', shuffle={shuffle}, engine='streaming')\n"
+        f"                       algorithm='mondrian', shuffle={shuffle})\n"
         f"release.write({str(out)!r})\n"
     )
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
@@ -253,7 +255,7 @@ def test_a_killed_run_publishes_nothing_and_the_next_one_sweeps_up(tmp_path, shu
     assert out.read_text() == "old"
     left = [p for p in tmp_path.iterdir() if p not in (path, out)]
     assert left and all(stat.S_IMODE(p.stat().st_mode) == 0o600 for p in left)
-    ko.anonymize(path, **ASKED, engine="streaming").write(out)
+    anonymized_in_batches(path, **ASKED).write(out)
     assert {p.name for p in tmp_path.iterdir()} == {path.name, out.name}
     assert pq.read_table(out).num_rows == 400
 

@@ -61,7 +61,6 @@ def test_the_same_seed_looks_for_the_same_people():
     release = released()
     one, other = (automatic_attempts(release, targets=20, seed=3) for _ in range(2))
     assert one == other != automatic_attempts(release, targets=20, seed=4)
-    assert [attempt.row()["attempt"] for attempt in one] == list(range(1, 21))
 
 
 @pytest.mark.parametrize("targets", [1, 7])

@@ -121,8 +121,6 @@ class ItemsAlgorithm(AnyAlgorithm):
 
     for_items: ClassVar[bool] = True
     recoding: ClassVar[type[ItemNodes]] = ItemNodes
-    counts_equal_baskets: ClassVar[bool] = False
-    """Whether it solves problems where equal baskets are listed once, with `times`, by one cut of all."""
 
     @classmethod
     def meets(cls, model: type[Any]) -> bool:

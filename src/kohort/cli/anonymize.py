@@ -52,7 +52,7 @@ class Writing:
     ] = "internal"
     dossier: Annotated[
         Path | None,
-        typer.Option(help="Also write a dossier for those who approve it (.html, .pdf or .docx)."),
+        typer.Option(help="Also write a dossier for those who approve it (.html or .pdf)."),
     ] = None
     dossier_version: Annotated[
         str, typer.Option(help="'internal' shows values of the data; 'public' does not.")

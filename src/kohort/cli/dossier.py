@@ -43,21 +43,22 @@ class Testing:
     intruder_results: Annotated[
         Path | None, typer.Option(help="A form that was filled in (.csv), to be summarized in the dossier.")
     ] = None
-    intruder_log: Annotated[
-        Path | None, typer.Option(help="Also write every automatic attempt (.csv). Keep it private.")
-    ] = None
+    intruder_log: Annotated[Path | None, typer.Option(hidden=True)] = None  # retired: refused
 
     def check(self, out: Path) -> None:
         """Refuse what cannot be written, before long work."""
-        from kohort.errors import InputError
+        from kohort.errors import UnsupportedError
         from kohort.io.intruder_form import check_form_path
         from kohort.report.dossier.asked import check_dossier
 
         check_dossier(out, self.version)
         if self.intruder_form is not None:
             check_form_path(self.intruder_form)
-        if self.intruder_log is not None and self.intruder_log.suffix.lower() != ".csv":
-            raise InputError(f"The log of attempts ends in .csv. Got {self.intruder_log.name!r}.")
+        if self.intruder_log is not None:
+            raise UnsupportedError(
+                "--intruder-log is no more: leave it out. The dossier counts the automatic attempts and says "
+                "the seed that makes the same ones again."
+            )
 
     def options(self) -> dict[str, Any]:
         """The options as keywords of `write_dossier`; tables and forms are read."""
@@ -82,7 +83,7 @@ class Testing:
 def dossier(
     data: Data,
     spec: SpecFile,
-    out: Annotated[Path, typer.Option(help="The dossier: .html, .pdf or .docx.")],
+    out: Annotated[Path, typer.Option(help="The dossier: .html or .pdf.")],
     *,
     events: EventsFile = None,
     testing: Testing,
@@ -117,9 +118,8 @@ def dossier(
         testing.population,
         testing.intruder_results,
     ]
-    named = [path for path in (out, testing.intruder_form, testing.intruder_log) if path is not None]
-    private = [path for path in [testing.intruder_log] if path is not None]
-    outputs = Outputs(named, reads=[*reads, *read.files(beside=spec.parent)], private=private)
+    named = [path for path in (out, testing.intruder_form) if path is not None]
+    outputs = Outputs(named, reads=[*reads, *read.files(beside=spec.parent)])
     outputs.check()
     options = testing.options()
     origin = Origin(shape=read.shape, making={"spec": written.text, "data": source.name})
@@ -132,10 +132,9 @@ def dossier(
 def _write(
     release: Release, outputs: Outputs, out: Path, testing: Testing, options: dict[str, Any]
 ) -> dict[str, Any]:
-    """Write the dossier, the form and the log: all of them or none; returns the facts of the dossier."""
-    from kohort.io.intruder_form import write_form, write_log
+    """Write the dossier, and the form: both or none; returns the facts of the dossier."""
+    from kohort.io.intruder_form import write_form
     from kohort.report.dossier.write import write_dossier
-    from kohort.risk.intruders import automatic_attempts
 
     with outputs.drafts() as draft_of:
         hashes = {"input": release.origin.sha256}
@@ -143,10 +142,6 @@ def _write(
         facts = write_dossier(release, draft_of[out], making=making, sha256=hashes, **options)
         if testing.intruder_form is not None:
             write_form(draft_of[testing.intruder_form])
-        if testing.intruder_log is not None:
-            seed = release.request.seed
-            attempts = automatic_attempts(release, targets=testing.targets, seed=seed) or []
-            write_log((attempt.row() for attempt in attempts), draft_of[testing.intruder_log])
     return facts
 
 

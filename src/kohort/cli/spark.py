@@ -34,16 +34,12 @@ def anonymize_on_spark(
     from kohort.cli.files import command_to_copy
     from kohort.cli.secret import secret_key
     from kohort.engines.spark.session import spark_session
-    from kohort.engines.spark.source import format_of_path
+    from kohort.engines.spark.source import format_of_path, source_of_path
     from kohort.io.read_spec import read_spec_file
     from kohort.io.signature import read_private_key
     from kohort.pipeline.spark.job import make_spark_release
-    from kohort.publication.spark_release import (
-        ReleaseOnSpark,
-        has_lines,
-        open_on_spark,
-        refuse_existing,
-    )
+    from kohort.pipeline.spark.prepare import refuse_on_spark
+    from kohort.publication.spark_release import ReleaseOnSpark, refuse_existing
 
     _refuse(events, writing, reading, ledger)
     written = read_spec_file(spec)
@@ -51,8 +47,8 @@ def anonymize_on_spark(
     request = read.request(beside=spec.parent, key=secret_key(key_file), **job.outside())
     signing = None if writing.sign is None else read_private_key(writing.sign)
     target = _location(out)
-    if not has_lines(target, read.shape):
-        format_of_path(target)
+    refuse_on_spark(request)
+    format_of_path(target)
     command = command_to_copy("anonymize", data, "--spec", spec, "--out", out, **job.typed())
     name = PurePosixPath(_location(data)).name
     with output.progress(time_limit=request.time_limit) as progress:
@@ -61,11 +57,11 @@ def anonymize_on_spark(
         spark = spark_session()
         refuse_existing(spark, target)
         start = time.perf_counter()
-        source = open_on_spark(spark, _location(data), read.shape)
+        source = source_of_path(spark, _location(data))
         seconds = {"read": time.perf_counter() - start}
         made = make_spark_release(source, request, progress=progress, seconds=seconds)
         making = {"command": command, "spec": written.text, "data": name}
-        release = ReleaseOnSpark.from_verified(made, making, read.shape, written.sha256)
+        release = ReleaseOnSpark.from_verified(made, making, written.sha256)
         facts = release.write(
             target,
             report=writing.report,

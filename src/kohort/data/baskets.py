@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kohort.data.column import Column, code_column
-from kohort.data.counted_column import CountedColumn
 from kohort.data.counting import count_nearly_sorted
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, counted
@@ -85,16 +84,8 @@ class Baskets:
         return np.repeat(np.arange(len(self)), self.sizes)
 
 
-def code_baskets(
-    name: str,
-    values: pa.ChunkedArray | pa.Array,
-    *,
-    multiset: bool = False,
-    known: CountedColumn | None = None,
-) -> Baskets:
+def code_baskets(name: str, values: pa.ChunkedArray | pa.Array, *, multiset: bool = False) -> Baskets:
     """Code a column of lists. O(n log n) for n items in all.
-
-    known  of some records of a table that is elsewhere: all items that the table has
 
     An item that a list repeats counts once; with `multiset`, an item that occurs twice is another item,
     `milk ×2`, than one that occurs once (Terrovitis et al., the footnote of section 3).
@@ -111,7 +102,7 @@ def code_baskets(
         raise InputError(
             f"Column {name!r}: {counted(flat.null_count, 'item')} in its lists are missing. Remove them."
         )
-    items = code_column(name, flat) if known is None else known.part(flat)
+    items = code_column(name, flat)
     sizes = pc.fill_null(pc.list_value_length(values), 0).to_numpy(zero_copy_only=False).astype(np.int64)
     n_items = max(len(items.texts), 1)
     keys, counts = count_nearly_sorted(np.repeat(np.arange(len(sizes)), sizes) * n_items + items.codes)
@@ -120,8 +111,7 @@ def code_baskets(
         codes, texts = _with_counts(codes, counts, items.texts)
         column = Column(name, "string", codes, texts, None)
     else:
-        plain = Column(name, items.kind, codes, items.texts, items.numbers)
-        column = plain if known is None else replace(items, codes=codes)
+        column = Column(name, items.kind, codes, items.texts, items.numbers)
     offsets = np.concatenate([[0], np.cumsum(np.bincount(record, minlength=len(sizes)))]).astype(np.int64)
     return Baskets(name, column, offsets, missing, 0 if multiset else int((counts > 1).sum()))
 

@@ -53,7 +53,7 @@ class Auto:
             return Choice(Flat(), "value or *", f"it has {_FEW} different values or fewer")
         system = recognized_code(column)
         if system is not None:
-            return _for_codes(column, Code(system))
+            return _for_codes(Code(system))
         if column.listed:
             return Choice(Order(), "neighbours in order", "its categories have an order")
         if column.numbers is not None:
@@ -81,7 +81,7 @@ def auto() -> Auto:
     return Auto()
 
 
-def _for_codes(column: Column, builder: Code) -> Choice:
+def _for_codes(builder: Code) -> Choice:
     what = f"the levels of {builder.title}"
     return Choice(builder, what, "its name and values speak for these codes")
 

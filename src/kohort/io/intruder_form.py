@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from kohort.errors import InputError, counted, did_you_mean
 from kohort.files.checked import write_checked
 from kohort.io.source_file import read_once
 
-__all__ = ["FIELDS", "OUTCOMES", "check_form_path", "read_attempts", "write_form", "write_log"]
+__all__ = ["FIELDS", "OUTCOMES", "check_form_path", "read_attempts", "write_form"]
 
 FIELDS = {
     "attempt": "the number of the attempt",
@@ -41,24 +41,15 @@ def write_form(path: Path) -> None:
     """Write a blank form straight to `path`: CSV to fill in and read back, or HTML to print."""
     check_form_path(path)
     if path.suffix.lower() == ".csv":
-        blank = dict.fromkeys(FIELDS, "")
-        write_checked(path, _csv_text(FIELDS, ({**blank, "attempt": n} for n in range(1, _ROWS + 1))))
+        write_checked(path, _blank())
     else:
         write_checked(path, _page())
 
 
-def write_log(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
-    """Write a log of automatic attempts as CSV straight to `path`."""
-    listed = list(rows)
-    write_checked(path, _csv_text(listed[0] if listed else {"attempt": None}, listed))
-
-
-def _csv_text(fields: Iterable[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(fields), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()
+def _blank() -> str:
+    """The form as CSV: attempts are numbered, all else is to be filled in."""
+    rows = "".join(f"{number}{',' * (len(FIELDS) - 1)}\n" for number in range(1, _ROWS + 1))
+    return ",".join(FIELDS) + "\n" + rows
 
 
 _STYLE = (

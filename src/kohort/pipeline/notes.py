@@ -143,7 +143,7 @@ def basket_notes(items: ItemsProblem | None) -> list[str]:
             "multiset: true keeps the repetitions."
         )
     sensitive = 0 if items.sensitive is None else items.sensitive.sizes
-    if (empty := items.records(baskets.sizes + sensitive == 0)) > 0:
+    if (empty := int((baskets.sizes + sensitive == 0).sum())) > 0:
         are = counted(empty, "empty basket is", "empty baskets are")
         notes.append(f"{are} published as such: they hold nothing by which somebody could be recognized.")
     if items.confidence is not None:

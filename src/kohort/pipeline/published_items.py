@@ -50,8 +50,8 @@ class ItemsPart:
 
     def facts(self) -> dict[str, Any]:
         """The facts for the certificate; no item is among them."""
-        occurrences = self.problem.occurrences()
-        dropped = self.problem.occurrences(self.recoding.node_of_occurrence == DROPPED)
+        occurrences = len(self.problem.leaves)
+        dropped = int((self.recoding.node_of_occurrence == DROPPED).sum())
         return {
             "column": self.problem.baskets.name,
             "algorithm": self.algorithm.name,
@@ -60,7 +60,7 @@ class ItemsPart:
             "items": len(self.problem.baskets.items.texts),
             "occurrences": occurrences,
             "published_items": len(self.recoding.nodes_used()),
-            "withheld": self.problem.records(self.recoding.withheld),
+            "withheld": int(self.recoding.withheld.sum()),
             "dropped": dropped,
             "dropped_share": dropped / max(occurrences, 1),
             "dropped_sensitive": self.recoding.dropped_sensitive,

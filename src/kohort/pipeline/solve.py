@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from kohort.algorithms import Progress, Run, Stop, bound_of, time_for_bound
-from kohort.engines import engine_named
+from kohort.engines import refuse_cluster
+from kohort.engines.local import refuse_too_large
 from kohort.kernels.ahead import compile_ahead
 from kohort.kernels.compile_time import compile_clock
 from kohort.pipeline.choose import Choice
@@ -49,7 +50,9 @@ def solve(
     with clock("solve"), compile_clock() as compiling:
         run = Run(time_limit=request.time_limit, excluded=lambda: compiling.seconds, **shared)
         compile_ahead(choice.names)
-        recoding = engine_named(request.engine).solve(problem, choice.solver, run)
+        refuse_cluster(request.engine)
+        refuse_too_large(problem.n_records)
+        recoding = choice.solver.solve(problem, run)
     clock.set_apart("compile", compiling.seconds, of="solve")
     with clock("bound"), compile_clock() as compiling:
         seconds = time_for_bound(clock.seconds["solve"], request.time_limit)

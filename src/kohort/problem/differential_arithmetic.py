@@ -38,7 +38,7 @@ def attained_delta(k: int, epsilon: Fraction) -> Decimal:
     first = max(int((Decimal(k) / gamma - 1).to_integral_value("ROUND_CEILING", _EXACT)), 0)
     most, n = Decimal(0), first
     while n == first or most < _chernoff(n, beta, gamma):  # the bound falls with n, so none beyond is larger
-        most = max(most, _tail(n, epsilon, beta, gamma))
+        most = max(most, _tail(n, beta, gamma))
         n += 1
     return most
 
@@ -66,7 +66,7 @@ def _chernoff(n: int, beta: Decimal, gamma: Decimal) -> Decimal:
 
 
 @lru_cache(maxsize=65536)
-def _tail(n: int, epsilon: Fraction, beta: Decimal, gamma: Decimal) -> Decimal:
+def _tail(n: int, beta: Decimal, gamma: Decimal) -> Decimal:
     """P(X > gamma n) of a binomial with n trials and chance beta."""
     first = int((gamma * n).to_integral_value("ROUND_FLOOR", _EXACT)) + 1
     if first > n:

@@ -32,7 +32,6 @@ class ItemsProblem:
 
     multiset  whether items are written with their numbers: `milk ×2`
     suppress  whether items may also be dropped from their baskets, at the cost of the root
-    times     how many records have each basket, where equal ones are listed once; None: they are one by one
     """
 
     baskets: Baskets
@@ -45,10 +44,9 @@ class ItemsProblem:
     multiset: bool = False
     suppress: bool = False
     seed: int = 0
-    times: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        filled = self.records(self.baskets.sizes > 0)
+        filled = int((self.baskets.sizes > 0).sum())
         if self.class_of_record is None and filled < self.model.k:
             raise InfeasibleError(
                 f"k = {self.model.k} is impossible: {counted(filled, 'basket has', 'baskets have')} items, "
@@ -86,21 +84,6 @@ class ItemsProblem:
         """The leaf of each occurrence of an item."""
         return self.leaf_of_item[self.baskets.items.codes]
 
-    def records(self, chosen: np.ndarray) -> int:
-        """How many records have the chosen baskets."""
-        return int(chosen.sum() if self.times is None else self.times[chosen].sum())
-
-    @cached_property
-    def occurrence_times(self) -> np.ndarray | None:
-        """How many records each listed occurrence of an item stands for; None: one each."""
-        return None if self.times is None else np.repeat(self.times, self.baskets.sizes)
-
-    def occurrences(self, chosen: np.ndarray | slice = slice(None)) -> int:
-        """How many items the records have, of the chosen occurrences."""
-        if self.occurrence_times is not None:
-            return int(self.occurrence_times[chosen].sum())
-        return len(self.leaves) if isinstance(chosen, slice) else int(chosen.sum())
-
     def ncp(self, node_of_occurrence: np.ndarray) -> float:
         """The normalized certainty penalty of publishing each occurrence as a node.
 
@@ -111,4 +94,4 @@ class ItemsProblem:
         width = self.hierarchy.hi - self.hierarchy.lo + 1
         penalty = np.where(width > 1, width / len(self.hierarchy.leaves), 0.0)
         each = np.where(node_of_occurrence < 0, 1.0, penalty[node_of_occurrence])
-        return float(np.average(each, weights=self.occurrence_times))
+        return float(each.mean())

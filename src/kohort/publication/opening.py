@@ -9,8 +9,9 @@ from typing import Any
 
 from kohort.algorithms import Progress
 from kohort.data.streamed_dataset import StreamedDataset
-from kohort.engines import Place, engine_named
-from kohort.errors import InputError, UnsupportedError
+from kohort.engines import refuse_cluster
+from kohort.engines.local import too_large_to_hold
+from kohort.errors import InputError
 from kohort.io.baskets import BasketShape
 from kohort.io.data_files import read_data, refuse_options_of_files, table_of
 from kohort.io.databases import DatabaseTable, is_url
@@ -35,24 +36,27 @@ def open_original(
 ) -> OriginalFile:
     """Read the file of an original, for a request; `reading` holds the options of `read_table`.
 
-    The engine says whether it is read into memory or in batches. Where batches are not possible for what is
-    asked, it is read into memory all the same, and a note says why; it is refused if batches were asked for.
+    A small one is read into memory, a large one in batches. Where batches are not possible for what is asked,
+    it is read into memory all the same, and a note says why.
     """
     if isinstance(path, DatabaseTable):
         return _open_database(path, request, shape, progress, reading)
     if is_url(path):
         raise InputError("This is the URL of a database: name a table or a query of it, by ko.database(...).")
-    place = engine_named(request.engine).place(bytes_in_memory(path) if shape is None else 0)
-    if place.held == "memory":
+    refuse_cluster(request.engine)
+    large = too_large_to_hold(bytes_in_memory(path)) if shape is None else None
+    if large is None:
         return read_data(path, shape, **reading)
-    why = why_not_streamed(request) if shape is None else "it is a file of baskets"
+    why = why_not_streamed(request)
     opened = open_in_batches(path, **reading) if why is None else why
     if isinstance(opened, str):
-        return _in_memory(path, shape, place, opened, reading)
+        file = read_data(path, **reading)
+        note = f"The file was read into memory as a whole, although {large}: {opened}."
+        return replace(file, notes=(*file.notes, note))
     seen = None if progress is None else _seen(progress, opened.batches.expected)
-    note = f"The file was read in batches, because {place.why}. Only what is searched or protected was held."
+    note = f"The file was read in batches, because {large}. Only what is searched or protected was held."
     held, shown = columns_to_read(request, opened.batches.schema.names)
-    return opened.hold(held, shown, seen, () if place.asked else (note,))
+    return opened.hold(held, shown, seen, (note,))
 
 
 def _open_database(
@@ -62,16 +66,12 @@ def _open_database(
     progress: Progress | None,
     reading: dict[str, Any],
 ) -> OriginalFile:
-    """The records of a database: in memory as long as the engine has room for them, else in batches."""
+    """The records of a database: in memory as long as there is room for them, else in batches."""
     refuse_options_of_files(shape, reading)
-    engine, why = engine_named(request.engine), why_not_streamed(request)
+    refuse_cluster(request.engine)
+    why = why_not_streamed(request)
     batches = DatabaseBatches(source)
-    first = engine.place(0)
-    if first.asked and first.held == "streaming" and why is not None:
-        raise UnsupportedError(f"{source} cannot be read in batches: {why}. Leave engine: streaming out.")
-    table = None
-    if why is not None or first.held == "memory":
-        table = batches.whole_if(lambda size: why is not None or engine.place(size).held == "memory")
+    table = batches.whole_if(lambda size: why is not None or too_large_to_hold(size) is None)
     if table is not None:
         batches.close()
         return table_of(batches, table)
@@ -81,23 +81,7 @@ def _open_database(
     if not dataset.n_records:
         raise InputError(f"{source} has no records.")
     note = "The records were read in batches. Only what is searched or protected was held."
-    return StreamedFile(
-        dataset, "database", batches.sha256, notes=() if first.asked else (note,), database=batches
-    )
-
-
-def _in_memory(
-    path: str | Path, shape: BasketShape | None, place: Place, why: str, reading: dict[str, Any]
-) -> TableFile:
-    """A large file that is read into memory, with a note that says why; refused if batches were asked for."""
-    if place.asked:
-        raise UnsupportedError(
-            f"The file cannot be read in batches: {why}. Leave engine: streaming out, and it is read into "
-            "memory."
-        )
-    file = read_data(path, shape, **reading)
-    note = f"The file was read into memory as a whole, although {place.why}: {why}."
-    return replace(file, notes=(*file.notes, note))
+    return StreamedFile(dataset, "database", batches.sha256, notes=(note,), database=batches)
 
 
 def _seen(progress: Progress, expected: int) -> Callable[[int], None]:

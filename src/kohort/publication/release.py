@@ -132,7 +132,7 @@ class Release(JudgedRelease, VerifiedRelease):
         report, report_version
             A page for people, HTML or PDF by its ending; the public version may go with the release.
         dossier, dossier_version
-            The document for those who must approve the release: HTML, PDF or DOCX by its ending.
+            The document for those who must approve the release: HTML or PDF by its ending.
         certificate, sign
             The facts as JSON; with a private key (PEM), also their signature beside them, as `.sig`.
         salt
@@ -235,7 +235,7 @@ class Release(JudgedRelease, VerifiedRelease):
     def dossier(
         self, path: str | Path, *, version: Literal["internal", "public"] = "internal", **more: Any
     ) -> dict[str, Any]:
-        """Write what those who must approve a release ask for, HTML, PDF or DOCX by its ending; its facts.
+        """Write what those who must approve a release ask for, HTML or PDF by its ending; its facts.
 
         Attacks are carried out for it, so it takes some seconds. `more` may hold `population` (a table),
         `sampling_fraction`, `targets`, `seed`, `human` (a summary of human attempts to find people), and what

@@ -12,13 +12,11 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from kohort.algorithms import Progress
-from kohort.engines.spark.baskets import as_lines, line_source
 from kohort.engines.spark.failures import spark_failures
-from kohort.engines.spark.source import SparkSource, format_of_path, source_of_path
-from kohort.engines.spark.values import fingerprint, quoted
+from kohort.engines.spark.source import format_of_path
+from kohort.engines.spark.values import fingerprint
 from kohort.errors import InputError, InternalError, KohortError, UnsupportedError
 from kohort.files.outputs import Outputs
-from kohort.io.baskets import BASKETS, BasketShape
 from kohort.io.certificate import write_certificate
 from kohort.io.maps import write_maps
 from kohort.io.salt import Salt, salt_for, write_salt
@@ -29,7 +27,7 @@ from kohort.publication.spark_hashes import WHAT_IS_HASHED, sha256_of_folder
 from kohort.report.asked import check_report_path, check_version
 from kohort.report.html import write_report
 
-__all__ = ["ReleaseOnSpark", "has_lines", "open_on_spark", "refuse_existing"]
+__all__ = ["ReleaseOnSpark", "refuse_existing"]
 
 _EXACT = ("parquet", "orc", "json")  # formats that hold every value as it is
 _WRITING = ("header", "sep", "escape")
@@ -49,7 +47,6 @@ class ReleaseOnSpark(JudgedRelease, SparkRelease):
     """
 
     making: Mapping[str, str] = field(default_factory=dict)
-    shape: BasketShape | None = None
     spec_sha256: str | None = None
 
     @classmethod
@@ -57,17 +54,15 @@ class ReleaseOnSpark(JudgedRelease, SparkRelease):
         cls,
         made: SparkRelease,
         making: Mapping[str, str] | None = None,
-        shape: BasketShape | None = None,
         spec_sha256: str | None = None,
     ) -> ReleaseOnSpark:
         """A verified release with methods that judge and write it.
 
         making  what a report says of how it was made
-        shape   how files of nothing but baskets hold these; None for tables
         spec_sha256  the hash of the spec's file, for its maps
         """
         known = {field.name: getattr(made, field.name) for field in fields(made)}
-        return cls(**known, making=dict(making or {}), shape=shape, spec_sha256=spec_sha256)
+        return cls(**known, making=dict(making or {}), spec_sha256=spec_sha256)
 
     def report(
         self, path: str | Path, *, version: Literal["internal", "public"] = "internal", **more: Any
@@ -106,7 +101,7 @@ class ReleaseOnSpark(JudgedRelease, SparkRelease):
         Returns the facts that the certificate holds. A path that exists already is refused.
         """
         out = str(out)
-        kind = "text" if has_lines(out, self.shape) else format_of_path(out)[0]
+        kind = format_of_path(out)[0]
         check_version(report_version)
         if report is not None:
             check_report_path(report)
@@ -156,9 +151,6 @@ class ReleaseOnSpark(JudgedRelease, SparkRelease):
 
     def _write_records(self, draft: str) -> None:
         """Write the records, and compare what is there then with what was verified."""
-        if has_lines(draft, self.shape):
-            self._write_lines(draft)
-            return
         kind, options = format_of_path(draft)
         spark, names = self.frame.sparkSession, list(self.frame.columns)
         with spark_failures("write the release"):
@@ -172,52 +164,10 @@ class ReleaseOnSpark(JudgedRelease, SparkRelease):
         verified, found = self.fingerprint, fingerprint(written, list(written.columns))
         same = found == verified if kind in _EXACT else found[0] == verified[0]
         if written.columns != names or not same:
-            raise InternalError(_OTHERS)
-
-    def _write_lines(self, draft: str) -> None:
-        """Write one basket on each line, and read them again: the same items must be there."""
-        assert self.shape is not None and self.request.items is not None
-        column, separator = self.request.items.column, self.shape.separator_for(Path(draft))
-        spark = self.frame.sparkSession
-        with spark_failures("write the release"):
-            as_lines(self.frame, column, separator).write.mode("error").text(draft)
-            written = line_source(spark, draft, column, separator)
-        try:
-            found = fingerprint(written.frame, [column])
-        finally:
-            written.release()
-        if found != fingerprint(_without_missing(self.frame, column), [column]):
-            raise InternalError(_OTHERS)
-
-
-_OTHERS = (
-    "The records that were written are not those that were verified. Nothing was published. Please report "
-    "this."
-)
-
-
-def has_lines(path: str, shape: BasketShape | None) -> bool:
-    """Whether files hold one basket on each line: those of baskets alone, unless the ending says more."""
-    if shape is None:
-        return False
-    if shape.id is not None:
-        raise UnsupportedError("The Spark engine does not read long tables of baskets (id and item).")
-    return not path.rstrip("/").lower().endswith((".parquet", ".pq", ".orc", ".json", ".jsonl"))
-
-
-def open_on_spark(spark: Any, path: str, shape: BasketShape | None) -> SparkSource:
-    """The records at a path: those of a table, or baskets on lines."""
-    if shape is not None and has_lines(path, shape):
-        return line_source(spark, path, BASKETS, shape.separator_for(Path(path)))
-    return source_of_path(spark, path)
-
-
-def _without_missing(frame: Any, column: str) -> Any:
-    """The baskets with empty ones for those that are missing: lines do not tell them apart."""
-    import pyspark.sql.functions as F
-
-    empty = F.array().cast("array<string>")
-    return frame.select(F.coalesce(F.col(quoted(column)), empty).alias(column))
+            raise InternalError(
+                "The records that were written are not those that were verified. Nothing was published. "
+                "Please report this."
+            )
 
 
 def refuse_existing(spark: Any, out: str) -> None:

@@ -1,4 +1,4 @@
-"""The intruder protocol: automatic attempts to find people, every one of them written down.
+"""The intruder protocol: automatic attempts to find people.
 
 In each attempt somebody who knows some columns of a person looks for the records of the release that fit. If
 they are one person's alone, that is a suspicion; it is confirmed if it is the right person.
@@ -29,25 +29,12 @@ class Attempt:
     original  the number of the person's original record, counted from 1
     """
 
-    number: int
     original: int
     method: str
     known: tuple[str, ...]
     candidates: int
     suspected: bool
     confirmed: bool
-
-    def row(self) -> dict[str, Any]:
-        """The attempt as a line of the log."""
-        return {
-            "attempt": self.number,
-            "original_record": self.original,
-            "method": self.method,
-            "known_columns": ", ".join(self.known),
-            "candidates": self.candidates,
-            "suspected": "yes" if self.suspected else "no",
-            "confirmed": "yes" if self.confirmed else "no",
-        }
 
 
 def automatic_attempts(
@@ -70,14 +57,13 @@ def automatic_attempts(
     ways = ["all quasi-identifiers", "some quasi-identifiers"]
     ways += ["all quasi-identifiers and other columns"] if others else []
     return [
-        _attempt(sides, number, int(person), ways[number % len(ways)], others, rng)
+        _attempt(sides, int(person), ways[number % len(ways)], others, rng)
         for number, person in enumerate(people)
     ]
 
 
 def _attempt(
     sides: BeforeAfter,
-    number: int,
     person: int,
     way: str,
     others: Sequence[Column],
@@ -98,7 +84,7 @@ def _attempt(
     people = np.unique(whose[sides.rows[fitting]])
     alone = len(people) == 1
     confirmed = bool(alone and people[0] == whose[person])
-    return Attempt(number + 1, person + 1, way, tuple(known), len(people), alone, confirmed)
+    return Attempt(person + 1, way, tuple(known), len(people), alone, confirmed)
 
 
 def _records_that_fit(sides: BeforeAfter, chosen: np.ndarray, person: int) -> np.ndarray:

@@ -232,7 +232,7 @@ def _mean(values: list[float]) -> float | None:
 
 def _sentence(facts: dict[str, Any]) -> str:
     whom = "person" if facts["counted"] == "people" else "record"
-    return " ".join([_how_many(facts), _in_original(facts, whom), _in_release(facts, whom)])
+    return " ".join([_how_many(facts), _in_original(facts, whom), _in_release(facts)])
 
 
 def _how_many(facts: dict[str, Any]) -> str:
@@ -256,7 +256,7 @@ def _in_original(facts: dict[str, Any], whom: str) -> str:
     )
 
 
-def _in_release(facts: dict[str, Any], whom: str) -> str:
+def _in_release(facts: dict[str, Any]) -> str:
     found, least = facts["after"]["singled_out_by"], facts["after"]["smallest_class"]
     if found is None:
         chance = percent(1 / least) if least else percent(0.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -40,7 +39,6 @@ class Run:
     what: str = "starting"
     share: float = 0.0
     seconds: float = 0.0
-    started: float = field(default_factory=time.time)
     points: list[tuple[float, float, float | None]] = field(default_factory=list)
     facts: dict[str, Any] | None = None
     summary: dict[str, Any] | None = None

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from math import fsum
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,46 +13,19 @@ from kohort.errors import counted, percent
 from kohort.problem.items import ItemsProblem
 from kohort.verification.verdict import Check
 
-__all__ = ["CoveredBaskets", "CoveredItems", "cover_baskets", "cover_items", "published_nodes"]
+__all__ = ["CoveredBaskets", "cover_baskets", "published_nodes"]
 
 _RECORDS, _ITEMS = 500_000, 4_000_000  # that are handled at once: they bound the memory
 
 
 @dataclass(frozen=True)
-class CoveredItems:
+class CoveredBaskets:
     """Whether published items stand for the original ones and for nothing else, and what that cost.
 
-    dropped   how many items are left out of their baskets, where that is allowed
-    lost      how many are left out where it is not
-    invented  how many published labels stand for no item of the original
-    unknown   how many labels mean nothing
-    items     how many items the original has
+    Sensitive items must be published as they are.
+
+    dropped  how many items are left out of their baskets, where that is allowed
     """
-
-    check: Check
-    ncp: float
-    dropped: int
-    lost: int
-    invented: int
-    unknown: int
-    items: int
-
-    @classmethod
-    def united(cls, name: str, parts: Sequence[CoveredItems]) -> CoveredItems:
-        """What was found of a column, given what was found in parts of its records."""
-        sums = {
-            count: sum(getattr(part, count) for part in parts)
-            for count in ("dropped", "lost", "invented", "items")
-        }
-        unknown = max((part.unknown for part in parts), default=0)
-        check = _check(name, sums["lost"], sums["invented"], unknown, sums["dropped"], sums["items"])
-        ncp = fsum(part.ncp * part.items for part in parts) / max(sums["items"], 1)
-        return cls(check, ncp, unknown=unknown, **sums)
-
-
-@dataclass(frozen=True)
-class CoveredBaskets:
-    """The checks of published baskets, and their cost; sensitive items must be published as they are."""
 
     checks: tuple[Check, ...]
     ncp: float
@@ -64,10 +35,9 @@ class CoveredBaskets:
 def cover_baskets(published: Baskets, problem: ItemsProblem, rows: np.ndarray) -> CoveredBaskets:
     """Compare published baskets with the original ones: sensitive items apart from all others."""
     if problem.confidence is None or problem.sensitive is None or problem.confidence.attribute is not None:
-        covered = cover_items(published, problem, rows)
-        return CoveredBaskets((covered.check,), covered.ncp, covered.dropped)
+        return _cover_items(published, problem, rows)
     others, shown = published.parted(problem.confidence.sensitive, multiset=problem.multiset)
-    covered = cover_items(others, problem, rows)
+    covered = _cover_items(others, problem, rows)
     silent = set(rows[published.missing].tolist())  # a missing basket says nothing
     held = {
         (record, text)
@@ -76,7 +46,7 @@ def cover_baskets(published: Baskets, problem: ItemsProblem, rows: np.ndarray) -
     }
     told = set(zip(rows[shown.record_of_item].tolist(), _texts(shown)))
     check = _check_sensitive(published.name, len(held - told), len(told - held), problem, len(held))
-    return CoveredBaskets((covered.check, check), covered.ncp, covered.dropped)
+    return replace(covered, checks=(*covered.checks, check))
 
 
 def _check_sensitive(name: str, missing: int, invented: int, problem: ItemsProblem, n_items: int) -> Check:
@@ -99,7 +69,7 @@ def _texts(baskets: Baskets) -> list[str | None]:
     return [baskets.items.texts[code] for code in baskets.items.codes]
 
 
-def cover_items(published: Baskets, problem: ItemsProblem, rows: np.ndarray) -> CoveredItems:
+def _cover_items(published: Baskets, problem: ItemsProblem, rows: np.ndarray) -> CoveredBaskets:
     """Compare published items with the original ones, record by record. O(items log items).
 
     rows  per published record the number of its original
@@ -126,7 +96,7 @@ def cover_items(published: Baskets, problem: ItemsProblem, rows: np.ndarray) -> 
     lost, ncp = _lost(keys, covering[:-1], silent, n_leaves)
     dropped = lost if problem.suppress else 0
     check = _check(published.name, lost - dropped, invented, unknown, dropped, len(keys))
-    return CoveredItems(check, ncp, dropped, lost - dropped, invented, unknown, len(keys))
+    return CoveredBaskets((check,), ncp, dropped)
 
 
 def _add_covers(

@@ -120,18 +120,13 @@ def test_models_labels_and_nulls(spark, path, table, more):
     made.close()
 
 
-def test_other_algorithms_solve_the_regions_and_a_second_cut_repairs_the_seams(spark, path, monkeypatch):
-    from kohort.pipeline.spark import solving
-
+def test_other_algorithms_solve_the_regions(spark, path):
     asked = ASKED | {"privacy": DIVERSE, "algorithm": "hilbert"}
     releases = [kohort.spark.anonymize(path, **asked, records_per_region=REGION) for _ in range(2)]
-    assert "second cut" in releases[0].notes[1]
+    assert releases[0].notes[0] == "Made on a cluster by Spark, in 2 regions."
     assert releases[0].facts()["holds"]
     assert rows_of(collected(releases[0].table)) == rows_of(collected(releases[1].table))
-    monkeypatch.setattr(solving, "_second_cut", lambda *_: None)
-    without = kohort.spark.anonymize(path, **asked, records_per_region=REGION)
-    assert releases[0].loss["loss"] < without.loss["loss"]
-    for release in (*releases, without):
+    for release in releases:
         release.close()
 
 
@@ -437,6 +432,22 @@ def test_pseudonyms_are_those_of_the_local_engine(spark, folder, table):
     assert_same(made, local)
     assert not set(table.column("name").to_pylist()) & set(collected(made.table).column("name").to_pylist())
     made.close()
+
+
+@pytest.mark.parametrize("name", ["baskets.txt", "baskets.parquet"])
+def test_baskets_are_refused_before_spark_starts(name, tmp_path, monkeypatch):
+    from cli.running import run
+
+    monkeypatch.setattr(kohort.spark, "spark_session", lambda: pytest.fail("Spark was started"))
+    (tmp_path / "items.yaml").write_text("items: {}\nprivacy: {k: 5, m: 2}\n")
+    words = "does not support sets of items.*Use engine: local"
+    with pytest.raises(UnsupportedError, match=words):
+        kohort.spark.anonymize(tmp_path / name, spec=tmp_path / "items.yaml")
+    with pytest.raises(UnsupportedError, match=words):
+        kohort.spark.anonymize(tmp_path / name, items="bought", privacy=ko.KmAnonymity(5, 2))
+    spec = ["--spec", tmp_path / "items.yaml", "--out", tmp_path / "release.txt"]
+    ran = run("anonymize", tmp_path / name, *spec, "--engine", "spark")
+    assert ran.exit == 2 and "Use engine: local" in " ".join(ran.err.split())
 
 
 def test_a_path_that_is_missing_is_refused(spark, tmp_path):

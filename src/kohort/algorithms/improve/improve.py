@@ -46,7 +46,6 @@ _SECONDS_PER_RECORD = 0.0001  # time is short if there is less than this: mining
 _SHARE_FOR_BOXES = 0.25
 _WORK_FOR_BOXES = 60_000_000  # without a time limit
 _MOST_TOGETHER = 100_000  # records: larger tables are searched region by region
-_MOST_TURNS = 1_000  # of a search that time ends
 _TOO_MANY = (
     "This table has too many closed records to search them in the time and memory allowed. The search broke "
     "groups up and rebuilt them without closed records, and the bound is the weaker one, from nearest "
@@ -151,19 +150,13 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
     return _by_closed_records(problem, given, run, seconds, construct=groups is None)
 
 
-def regrouped_without_bound(problem: Problem, groups: Groups | None, run: Run) -> Groups:
-    """Groups of lower or equal cost that satisfy every model, by the search for tables of any size.
+def regrouped_without_bound(problem: Problem, run: Run) -> Groups:
+    """Groups of no greater cost than those of mondrian, by the search for tables of any size.
 
-    groups  groups that satisfy every model, in any order; None: those of mondrian
-
-    All of the time is for the search, where nobody asks how low the cost could be. Without a time limit,
-    given groups are searched once.
+    All of the time is for the search, where nobody asks how low the cost could be.
     """
-    if groups is None:
-        given = Mondrian().solve(problem, run.share_of_time(0.9))
-        return regrouped_in_regions(problem, given, run, WORTH_IT if run.limit is None else WORTH_ANY_TIME)
-    turns = range(1, 2 if run.limit is None else _MOST_TURNS)
-    return regrouped_in_regions(problem, groups, run, WORTH_ANY_TIME, turns=turns)
+    given = Mondrian().solve(problem, run.share_of_time(0.9))
+    return regrouped_in_regions(problem, given, run, WORTH_IT if run.limit is None else WORTH_ANY_TIME)
 
 
 def _in_boxes(problem: Problem, given: Groups, run: Run, seconds: float | None) -> Groups:

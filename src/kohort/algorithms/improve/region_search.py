@@ -24,7 +24,7 @@ from kohort.problem.encoding.tables import attribute_of_node
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
-__all__ = ["random_weights", "regrouped_in_regions", "weighted_tables"]
+__all__ = ["regrouped_in_regions"]
 
 _GROUPS, _MOST_GROUPS = 250, 2_000  # in a region of the first turn, and of later ones: twice as many each
 _ROUNDS, _MOST_ROUNDS = 12, 48  # per group in the first turn, and in later ones: twice as many each
@@ -106,7 +106,7 @@ class _RegionSearch:
         if turn > 0:
             first = np.empty(self.n_groups, dtype=np.int64)
             first[self.group[::-1]] = np.arange(len(self.group))[::-1]
-            weighted = weighted_tables(self.problem.coded.tables, random_weights(self.problem, turn))
+            weighted = _weighted_tables(self.problem.coded.tables, _random_weights(self.problem, turn))
             region = cells_of(self.rows[first], weighted, size // 2)
         of_record = region[self.group]
         order = np.argsort(of_record, kind="stable").astype(np.int32)
@@ -160,13 +160,13 @@ class _RegionSearch:
         return found
 
 
-def random_weights(problem: Problem, turn: int) -> np.ndarray:
+def _random_weights(problem: Problem, turn: int) -> np.ndarray:
     """Weights of attributes by which the regions of a turn are cut: across those of other turns."""
     rng = np.random.default_rng((problem.seed, turn))
     return np.exp(_SPREAD * rng.normal(size=len(problem.attributes)))
 
 
-def weighted_tables(tables: Tables, weights: np.ndarray) -> Tables:
+def _weighted_tables(tables: Tables, weights: np.ndarray) -> Tables:
     """The tables with the costs of each attribute multiplied by its weight."""
     n_leaves = np.diff(np.append(tables.leaf_start, len(tables.leaf_cost)))
     return tables._replace(

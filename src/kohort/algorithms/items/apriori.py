@@ -54,7 +54,6 @@ class AprioriItems(ItemsAlgorithm):
     paper: ClassVar[str] = (
         "Terrovitis, Mamoulis, Kalnis: Privacy-preserving anonymization of set-valued data, VLDB 2008"
     )
-    counts_equal_baskets: ClassVar[bool] = True
     promise: ClassVar[str] = "no bound on the loss"
 
     refine: bool = True

@@ -29,10 +29,10 @@ class ItemsClass:
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         return cls(records, offsets, np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], sizes))
 
-    def filled(self, problem: ItemsProblem) -> int:
+    @property
+    def filled(self) -> int:
         """How many records of the class have items."""
-        filled = np.diff(self.offsets) > 0
-        return int(filled.sum() if problem.times is None else problem.times[self.records[filled]].sum())
+        return int((np.diff(self.offsets) > 0).sum())
 
     def reduced(self, kept: np.ndarray) -> ItemsClass:
         """The same baskets with some of their items."""
@@ -63,10 +63,7 @@ class ItemsClass:
 
     def search(self, problem: ItemsProblem) -> CutSearch:
         leaves = problem.leaves[self.occurrences]
-        times = None if problem.times is None else problem.times[self.records]
-        return CutSearch(
-            self.offsets, leaves, problem.hierarchy, problem.model.k, may_drop=problem.suppress, times=times
-        )
+        return CutSearch(self.offsets, leaves, problem.hierarchy, problem.model.k, may_drop=problem.suppress)
 
 
 Cut = Callable[[CutSearch, ItemsClass, Run], list[str]]
@@ -118,7 +115,7 @@ def recode_each_class(
     classes = list(_classes(problem))
     notes: list[str] = []
     for number, part in enumerate(classes):
-        filled = part.filled(problem)
+        filled = part.filled
         if 0 < filled < problem.model.k or part.tells_too_much(problem):
             withheld[part.records] = True
         elif filled:

@@ -37,8 +37,6 @@ class _Rare(NamedTuple):
 class CutSearch:
     """Baskets of leaves, the supports of all nodes, and a cut that starts at the items themselves.
 
-    times  how many records have each basket; by default one
-
     Supports do not depend on the cut. No count-tree is kept: itemsets are walked through prefix by prefix.
     Memory: O(items in all distinct baskets * height).
     """
@@ -51,11 +49,9 @@ class CutSearch:
         k: int,
         *,
         may_drop: bool = False,
-        times: np.ndarray | None = None,
     ) -> None:
         self.k = k
-        times = np.ones(len(offsets) - 1, dtype=np.int64) if times is None else times
-        everything = Baskets(offsets, leaves.astype(np.int32), times)
+        everything = Baskets(offsets, leaves.astype(np.int32), np.ones(len(offsets) - 1, dtype=np.int64))
         self.baskets = collapsed(everything)
         self.tree, self.lists, self.support = _ranked(self.baskets, hierarchy)
         n = len(hierarchy.parent)

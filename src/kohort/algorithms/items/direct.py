@@ -30,7 +30,6 @@ class DirectItems(ItemsAlgorithm):
     name: ClassVar[str] = "direct-items"
     summary: ClassVar[str] = "baskets: generalizes rare itemsets of all sizes in one pass; for comparisons"
     paper: ClassVar[str] = AprioriItems.paper
-    counts_equal_baskets: ClassVar[bool] = True
     promise: ClassVar[str] = "no bound on the loss"
 
     refine: bool = True

@@ -19,7 +19,6 @@ from kohort.algorithms.mondrian.region_people import kept_by_people
 from kohort.algorithms.mondrian.region_records import Borrowing, Lending, Question
 from kohort.algorithms.mondrian.region_tree import NodeCut, Regions, RegionTree
 from kohort.algorithms.run import Run
-from kohort.problem.encoding.layout import Tables
 from kohort.problem.models import ClassCounts
 from kohort.problem.problem import Problem
 
@@ -36,12 +35,12 @@ class RegionRules:
     """The rules by which a problem's records are cut.
 
     strict, widest  as `Rules` has them
-    tables          the costs by which cuts are chosen; None: those of the problem
+    tables          the costs by which cuts are chosen
     """
 
-    def __init__(self, problem: Problem, *, strict: bool, widest: bool, tables: Tables | None = None) -> None:
+    def __init__(self, problem: Problem, *, strict: bool, widest: bool) -> None:
         self.problem = problem
-        self.tables = problem.coded.tables if tables is None else tables
+        self.tables = problem.coded.tables
         self.children: Children = children_of(self.tables)
         self.rules = Rules(problem.k, strict, widest)
         only_k = all(model.attribute is None for model in problem.models)

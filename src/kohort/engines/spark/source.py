@@ -13,7 +13,7 @@ from kohort.engines.spark.failures import give_up, spark_failures
 from kohort.engines.spark.input_files import InputFiles
 from kohort.errors import InputError, did_you_mean
 
-__all__ = ["ROW", "SparkSource", "format_of_path", "source_of_frame", "source_of_lines", "source_of_path"]
+__all__ = ["ROW", "SparkSource", "format_of_path", "source_of_frame", "source_of_path"]
 
 ROW = "_kohort_row"
 _RUN = "_kohort_run"
@@ -77,13 +77,6 @@ def source_of_path(spark: Any, path: str) -> SparkSource:
         if kind == "parquet":
             return replace(_numbered_by_files(spark, frame), files=files)
         return replace(_numbered_by_runs(spark, frame, "_metadata.file_path"), files=files)
-
-
-def source_of_lines(spark: Any, path: str) -> SparkSource:
-    """The lines of text files as a column `value`, numbered in the order of the files' names."""
-    with spark_failures(f"read {path}"):
-        files = InputFiles.at(spark, path)
-        return replace(_numbered_by_runs(spark, spark.read.text(path), "_metadata.file_path"), files=files)
 
 
 def source_of_frame(frame: Any, order_by: Sequence[str] = ()) -> SparkSource:

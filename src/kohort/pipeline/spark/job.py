@@ -17,7 +17,6 @@ from kohort.pipeline.choose import Choice, choose
 from kohort.pipeline.clock import Clock
 from kohort.pipeline.notes import extreme_caution, formula_sentences, model_notes, withholding_notes
 from kohort.pipeline.request import Request
-from kohort.pipeline.spark.basket_job import make_basket_release
 from kohort.pipeline.spark.people import counting_people
 from kohort.pipeline.spark.prepare import SparkPrepared, prepare_on_spark
 from kohort.pipeline.spark.release import SparkRelease
@@ -50,8 +49,6 @@ def make_spark_release(
     records_per_region  a region with at most as many records is solved by one worker
     """
     clock, run = Clock({} if seconds is None else seconds), Run(progress=progress)
-    if request.items is not None and not request.roles.having("quasi-identifier"):
-        return make_basket_release(source, request, clock, progress)
     with clock("code"):
         run.report("counting values", 0.0)
         prepared = prepare_on_spark(source, request)

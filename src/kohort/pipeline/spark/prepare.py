@@ -102,15 +102,15 @@ def prepare_on_spark(source: SparkSource, request: Request) -> SparkPrepared:
     )
 
 
-def refuse_on_spark(request: Request, *, baskets: bool = False) -> None:
-    """Refuse what the Spark engine does not do, with what to do instead.
-
-    baskets  whether the records are nothing but baskets
-    """
+def refuse_on_spark(request: Request) -> None:
+    """Refuse what the Spark engine does not do, with what to do instead. Best called before long work."""
+    if request.roles.having("items") or request.items is not None:
+        raise UnsupportedError(
+            "The Spark engine does not support sets of items: all different sets are searched together, in "
+            "one place. Use engine: local."
+        )
     reason = None
-    if not baskets and (request.roles.having("items") or request.items is not None):
-        reason = "a column of items beside quasi-identifiers"
-    elif request.events is not None:
+    if request.events is not None:
         reason = "a table of events beside that of people"
     elif request.linked_by is not None or request.roles.only("household") is not None:
         reason = "linked records or households"

@@ -24,21 +24,9 @@ from kohort.problem.encoding.tables import leaf_numbers
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
-__all__ = [
-    "DEALT",
-    "REGION",
-    "RegionJob",
-    "Units",
-    "by_region",
-    "dealt_records",
-    "joined_regions",
-    "label_of_group",
-    "labels_of",
-    "region_problem",
-    "units_in",
-]
+__all__ = ["DEALT", "RegionJob", "Units", "label_of_group", "labels_of", "region_problem"]
 
-REGION = "_kohort_region"
+_REGION = "_kohort_region"
 DEALT = "key long, unit long, first long, records binary"
 Batches = Iterator[pa.RecordBatch]
 
@@ -111,15 +99,15 @@ class RegionJob:
 
     def _dealt(self, block: Any, beside: pa.Table) -> pa.RecordBatch:
         node = block.nodes(self.regions.tree)
-        table = beside.append_column(REGION, pa.array(node))
-        return dealt_records(table, self.units.of_records(node, block.number), self.units, block.first)
+        table = beside.append_column(_REGION, pa.array(node))
+        return _dealt_records(table, self.units.of_records(node, block.number), self.units, block.first)
 
     def solve(self, batches: Batches) -> Batches:
         """The published records of the units of a partition, which there is one of, dealt out by class."""
         one_thread()
-        for table in units_in(batches):
-            solved = [(self._labels(node, region), region) for node, region in by_region(table)]
-            yield self.pieces.dealt(*joined_regions(solved))
+        for table in _units_in(batches):
+            solved = [(self._labels(node, region), region) for node, region in _by_region(table)]
+            yield self.pieces.dealt(*_joined_regions(solved))
 
     def _labels(self, node: int, table: pa.Table) -> dict[str, pa.DictionaryArray]:
         if node in self.labels:
@@ -128,20 +116,15 @@ class RegionJob:
                 name: pa.DictionaryArray.from_arrays(zeros, pa.array([label], pa.string()))
                 for name, label in self.labels[node].items()
             }
-        problem, groups = self.solved(table)
-        return labels_of(problem, groups, self.null_is_star)
-
-    def solved(self, table: pa.Table) -> tuple[Problem, Groups]:
-        """A region as a problem, and its groups."""
         problem = region_problem(self.problem, table, has_people=self.has_people)
         with compile_clock() as compiling:
             run = Run(time_limit=self.seconds, excluded=lambda: compiling.seconds)
             groups = self.solver.solve(problem, run)
         assert isinstance(groups, Groups)
-        return problem, groups
+        return labels_of(problem, groups, self.null_is_star)
 
 
-def dealt_records(table: pa.Table, unit: np.ndarray, units: Units, first: int) -> pa.RecordBatch:
+def _dealt_records(table: pa.Table, unit: np.ndarray, units: Units, first: int) -> pa.RecordBatch:
     """Records dealt out by unit; `first` says where they belong among others that are dealt out."""
     order, start = sorted_by(unit, units.n_units)
     ordered = table.take(pa.array(order)).combine_chunks()
@@ -157,7 +140,7 @@ def dealt_records(table: pa.Table, unit: np.ndarray, units: Units, first: int) -
     )
 
 
-def units_in(batches: Batches) -> Iterator[pa.Table]:
+def _units_in(batches: Batches) -> Iterator[pa.Table]:
     """The records of each unit that was dealt out to a partition, in order."""
     dealt: dict[int, list[tuple[int, Any]]] = defaultdict(list)
     for batch in batches:
@@ -168,9 +151,9 @@ def units_in(batches: Batches) -> Iterator[pa.Table]:
         yield joined_tables([unpacked(records) for _, records in in_order])
 
 
-def by_region(table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+def _by_region(table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
     """The records of each region of a unit, in order, without the column that says which it is."""
-    place = table.column_names.index(REGION)
+    place = table.column_names.index(_REGION)
     node = table.column(place).to_numpy()
     table = table.remove_column(place)
     if (node == node[0]).all():
@@ -182,7 +165,7 @@ def by_region(table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
         yield one, ordered.slice(start[one], start[one + 1] - start[one]).combine_chunks()
 
 
-def joined_regions(
+def _joined_regions(
     solved: list[tuple[dict[str, pa.DictionaryArray], pa.Table]],
 ) -> tuple[dict[str, pa.DictionaryArray], pa.Table]:
     """The labels of several regions together, and their records."""

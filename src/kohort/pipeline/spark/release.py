@@ -5,39 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
-from kohort.data.counted_column import CountedDataset
 from kohort.engines.spark.failures import give_up
 from kohort.engines.spark.input_files import InputFiles
-from kohort.engines.spark.source import SparkSource
 from kohort.errors import UnsupportedError
 from kohort.pipeline.before_after import BeforeAfter
 from kohort.pipeline.choose import Choice
 from kohort.pipeline.clock import Clock
 from kohort.pipeline.order import PublishedOrder
 from kohort.pipeline.release import VerifiedRelease
-from kohort.pipeline.request import Request
-from kohort.problem.problem import Problem
-from kohort.problem.roles import Roles
+from kohort.pipeline.spark.prepare import SparkPrepared
 from kohort.verification import Verification
 
 __all__ = ["SparkRelease"]
-
-
-class _Prepared(Protocol):
-    """A table or baskets on a cluster, and what is asked of them."""
-
-    @property
-    def source(self) -> SparkSource: ...
-    @property
-    def dataset(self) -> CountedDataset: ...
-    @property
-    def request(self) -> Request: ...
-    @property
-    def roles(self) -> Roles: ...
-    @property
-    def problem(self) -> Problem: ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -61,7 +42,7 @@ class SparkRelease(VerifiedRelease):
 
     @classmethod
     def of(
-        cls, prepared: _Prepared, choice: Choice, verified: Verification, clock: Clock, **made: Any
+        cls, prepared: SparkPrepared, choice: Choice, verified: Verification, clock: Clock, **made: Any
     ) -> SparkRelease:
         """The release of what was prepared, solved and verified; `made` are the fields that tell it apart."""
         return cls(
@@ -88,11 +69,6 @@ class SparkRelease(VerifiedRelease):
         """The original and the release for risk, utility and report: counts, and where to count."""
         from kohort.pipeline.spark.sides import counted_sides
 
-        if self.items is not None:
-            raise UnsupportedError(
-                "Risk, utility and reports of baskets need all of them in one place, and they are on a "
-                "cluster. Write the release and its certificate without a report."
-            )
         return counted_sides(self)
 
     @property

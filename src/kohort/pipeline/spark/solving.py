@@ -9,7 +9,6 @@ import numpy as np
 
 from kohort.algorithms import ALGORITHMS, Run, Solver
 from kohort.algorithms.improve.improve import Improve, regrouped_without_bound
-from kohort.algorithms.improve.region_search import random_weights, weighted_tables
 from kohort.algorithms.mondrian.cut_regions import RegionRules, cut_regions
 from kohort.algorithms.mondrian.region_records import Question
 from kohort.algorithms.mondrian.region_tree import Regions, RegionTree
@@ -19,21 +18,19 @@ from kohort.engines.spark.packing import partition_keys
 from kohort.engines.spark.records import SparkRecords
 from kohort.engines.spark.source import ROW
 from kohort.engines.spark.values import quoted
-from kohort.errors import KohortError, counted
+from kohort.errors import counted
 from kohort.pipeline.choose import Choice
 from kohort.pipeline.spark.arranging import PIECES, Arrangement, Pieces
 from kohort.pipeline.spark.frames import masked_names
 from kohort.pipeline.spark.global_recoding import global_recoding
 from kohort.pipeline.spark.prepare import SparkPrepared
 from kohort.pipeline.spark.regions import DEALT, RegionJob, Units, label_of_group
-from kohort.pipeline.spark.shifted_regions import ShiftedJob
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
 
 __all__ = ["Made", "largest_region", "solve_on_spark"]
 
-_SHARE_FOR_FIRST = 0.6  # of the time, for the regions of the first cut, where there is a second one
 _PER_PART = 500_000  # records, about, of a part that a worker verifies
 _MOST_IMPROVED = 500_000  # records of a region, for searches that hold more of each
 _MOST_TOGETHER = 100_000  # records of a region, for algorithms that are not for large tables
@@ -103,8 +100,7 @@ def _made_in_regions(
         regions = Regions(RegionTree.of_one_region(), {0: problem.n_records})
         if cut:
             regions = cut_regions(records, rules, problem.n_records, largest, run)
-        second = _second_cut(prepared, choice, regions, records, largest, run)
-        seconds = _seconds(prepared, choice, len(regions.sizes), 1.0 if second is None else _SHARE_FOR_FIRST)
+        seconds = _seconds(prepared, choice, len(regions.sizes))
         job = RegionJob(
             problem=problem,
             solver=_solver(choice),
@@ -116,54 +112,23 @@ def _made_in_regions(
             has_people=arrangement.coder.has_people,
             seconds=seconds,
         )
-        made = (
-            _published(records, job) if second is None else _shifted(prepared, records, job, second, largest)
-        )
+        made = _published(records, job)
     except BaseException:
         records.release()
         raise
-    notes = _notes(regions, second, seconds)
-    return Made(made, arrangement, notes, None, seconds, records, n_regions=len(regions.sizes))
+    return Made(
+        made, arrangement, _notes(regions, seconds), None, seconds, records, n_regions=len(regions.sizes)
+    )
 
 
-def _notes(regions: Regions, second: Regions | None, seconds: float | None) -> tuple[str, ...]:
+def _notes(regions: Regions, seconds: float | None) -> tuple[str, ...]:
     notes = [f"Made on a cluster by Spark, in {counted(len(regions.sizes), 'region')}."]
-    if second is not None:
-        notes.append(
-            f"The groups were then regrouped in {counted(len(second.sizes), 'region')} of a second cut, "
-            "across the first one."
-        )
     if seconds is not None:
         notes.append(
             f"Every region was searched for at most {seconds:.3g} s. The same input, spec, version and seed "
             "may give another release next time, or on another cluster."
         )
     return tuple(notes)
-
-
-def _second_cut(
-    prepared: SparkPrepared,
-    choice: Choice,
-    regions: Regions,
-    records: SparkRecords,
-    largest: int,
-    run: Run,
-) -> Regions | None:
-    """The regions of another cut, by other weights of attributes; None where there is no seam to repair.
-
-    Nor where a region is one group whose records may be anywhere, or where groups cannot be regrouped.
-    """
-    problem = prepared.problem
-    if choice.name == "mondrian" or len(regions.sizes) < 2 or regions.finished or problem.cost.of_numbers:
-        return None
-    try:
-        Improve().refuse(problem)
-    except KohortError:
-        return None
-    tables = weighted_tables(problem.coded.tables, random_weights(problem, 1))
-    records.rules = RegionRules(problem, strict=records.rules.rules.strict, widest=False, tables=tables)
-    second = cut_regions(records, records.rules, problem.n_records, largest, run)
-    return None if second.finished or len(second.sizes) < 2 else second
 
 
 def _solver(choice: Choice) -> Solver:
@@ -186,7 +151,7 @@ class _RegroupedRegions:
             and self.inner.start == "prices"
             and not problem.cost.of_numbers
         ):
-            return regrouped_without_bound(problem, None, run)
+            return regrouped_without_bound(problem, run)
         return self.inner.solve(problem, run)
 
 
@@ -197,14 +162,14 @@ def largest_region(choice: Choice, asked: int) -> int:
     return min(asked, _MOST_IMPROVED if choice.name == "improve" else _MOST_TOGETHER)
 
 
-def _seconds(prepared: SparkPrepared, choice: Choice, n_regions: int, share: float) -> float | None:
-    """The time limit of a region: its part of a share of what is asked for, or of the algorithm's own."""
+def _seconds(prepared: SparkPrepared, choice: Choice, n_regions: int) -> float | None:
+    """The time limit of a region: its part of what is asked for, or of the algorithm's own."""
     own = ALGORITHMS[choice.name].own_time_limit
     limit = prepared.request.time_limit
     if choice.name == "mondrian" or (limit is None and own is None):
         return None
     at_once = min(prepared.frame.sparkSession.sparkContext.defaultParallelism, n_regions)
-    return share * (own or 0.0 if limit is None else limit) * at_once / n_regions
+    return (own or 0.0 if limit is None else limit) * at_once / n_regions
 
 
 def _rules(problem: Problem, choice: Choice) -> RegionRules:
@@ -241,19 +206,3 @@ def _published(records: SparkRecords, job: RegionJob) -> Any:
         dealt = records.blocks.select("block", "beside").mapInArrow(job.deal, DEALT)
         solved = dealt.repartition(job.units.n_units, "key").mapInArrow(job.solve, PIECES)
         return solved.repartition(len(job.pieces.keys), "key")
-
-
-def _shifted(
-    prepared: SparkPrepared, records: SparkRecords, job: RegionJob, second: Regions, largest: int
-) -> Any:
-    """The published records by class, where groups are regrouped in the regions of a second cut."""
-    seconds = None
-    if job.seconds is not None:
-        share = (1 - _SHARE_FOR_FIRST) / _SHARE_FOR_FIRST
-        seconds = job.seconds * share * len(job.regions.sizes) / len(second.sizes)
-    shifted = ShiftedJob(job, second, _units(prepared, second, largest), seconds)
-    with spark_failures("solve and publish the regions"):
-        dealt = records.blocks.select("block", "beside").mapInArrow(job.deal, DEALT)
-        solved = dealt.repartition(job.units.n_units, "key").mapInArrow(shifted.solve, DEALT)
-        again = solved.repartition(shifted.units.n_units, "key").mapInArrow(shifted.regroup, PIECES)
-        return again.repartition(len(job.pieces.keys), "key")

@@ -1,4 +1,4 @@
-"""The dossier as one document: HTML, PDF or DOCX, by the ending of its file."""
+"""The dossier as one document: HTML or PDF, by the ending of its file."""
 
 from __future__ import annotations
 
@@ -40,12 +40,7 @@ def write_dossier(release: VerifiedRelease, path: str | Path, **options: Any) ->
     """Write the dossier of a release straight to `path`; returns its facts. Options are `dossier_facts`'s."""
     check_dossier_path(path)
     facts = dossier_facts(release, **options)
-    suffix = Path(path).suffix.lower()
-    if suffix == ".docx":
-        from kohort.report.dossier.docx import write_docx
-
-        write_docx(facts, chapters(facts), Path(path))
-    elif suffix == ".pdf":
+    if Path(path).suffix.lower() == ".pdf":
         from kohort.report.pdf import write_pdf
 
         write_pdf(dossier_page(facts), Path(path))
