@@ -26,8 +26,8 @@ from database_places import (
 from frames import AWKWARD, MAKERS, PLAIN
 from kohort.kernels.compiled import Kernel
 
-# Tests that need more than this process have a marker, at the top of their file or above the test; those of
-# servers get theirs below, from the fixtures they use. `make test` leaves all of these out (--quick).
+# Tests that need more than this process have a marker, at the top of their file or above the test; fixtures
+# that start Spark or a server bring theirs (OF_FIXTURES). `make test` leaves all of these out (--quick).
 TIERS = {
     "spark": "Spark",
     "servers": "PostgreSQL and MariaDB",
@@ -37,7 +37,7 @@ TIERS = {
     "processes": "the studio and other processes of their own",
     "benchmarks": "benchmarks and experiments",
 }
-SERVERS = {"postgresql_server", "mariadb_server"}
+OF_FIXTURES = {"spark": "spark", "postgresql_server": "servers", "mariadb_server": "servers"}
 
 TESTS = Path(__file__).parent
 LONGEST = (
@@ -205,7 +205,9 @@ def pytest_configure(config):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_itemcollected(item):
-    if SERVERS & set(item.fixturenames) or _database(item).startswith(("postgresql", "mysql")):
+    for fixture in OF_FIXTURES.keys() & set(item.fixturenames):
+        item.add_marker(OF_FIXTURES[fixture])
+    if _database(item).startswith(("postgresql", "mysql")):
         item.add_marker("servers")
 
 
