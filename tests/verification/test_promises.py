@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import kohort as ko
 from by_definition import itemsets as slow_itemsets
 from by_definition import models as slow
-from by_definition.class_tables import class_tables, unhurried
+from by_definition.class_tables import class_tables
 from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import UnsupportedError
@@ -126,13 +126,11 @@ def test_thousands_of_random_classes_are_judged_as_the_search_judges_them(model)
         agree(model, *both(cells))
 
 
-@unhurried
 @given(st.sampled_from(RULES), class_tables)
 def test_small_classes_are_judged_as_the_search_judges_them(model, classes):
     agree(model, *both(classes))
 
 
-@unhurried
 @given(st.sampled_from(RULES), class_tables)
 def test_numbers_beyond_64_bits_change_nothing(model, classes):
     if stated([model])[0].attribute is None:
@@ -197,7 +195,6 @@ def by_definition(promise, cells, overall):
     return None
 
 
-@unhurried
 @given(st.sampled_from(RULES), class_tables)
 def test_a_rule_is_that_of_its_paper(model, classes):
     promise = stated([model])[0]
@@ -280,7 +277,6 @@ def flat(baskets):
     return np.cumsum([0, *map(len, baskets)]), np.array([i for b in baskets for i in b], dtype=np.int64)
 
 
-@unhurried
 @given(baskets_of, st.integers(1, 4), st.integers(1, 4), st.integers(1, 3), st.booleans())
 def test_every_itemset_is_counted_in_its_class(baskets, k, m, n_classes, tiny):
     class_of = np.arange(len(baskets)) % n_classes
@@ -303,7 +299,6 @@ def test_every_itemset_is_counted_in_its_class(baskets, k, m, n_classes, tiny):
         assert found.least == min(supports, default=None)
 
 
-@unhurried
 @given(baskets_of, st.integers(1, 3), st.fractions("1/4", 1, max_denominator=4), st.booleans())
 def test_confidence_and_uncertainty_are_by_definition(baskets, m, limit, strict):
     secret = [4, 5]
