@@ -15,6 +15,7 @@ from kohort.errors import InputError, counted
 from kohort.io.columns import Slices, has_no_text, refuse_columns
 from kohort.io.compressed import create_bytes, open_bytes, plain_suffix
 from kohort.io.polars_work import by_polars, wide_decimals_as_text, with_usual_dates
+from kohort.io.source_file import in_arrow_memory
 from kohort.io.text_layout import Layout, checked_delimiter, open_text
 from kohort.late import LateModule
 
@@ -64,8 +65,9 @@ def delimited_batches(
         with _open_utf8(path, layout) as stream:
             options = _options(layout, types, block_bytes=BATCH_BYTES)
             options["convert_options"].include_columns = wanted  # type: ignore[attr-defined]
-            for batch in pa.csv.open_csv(stream, **options):
-                yield batch.select(names)
+            with pa.csv.open_csv(stream, **options) as reader:
+                for batch in reader:
+                    yield batch.select(names)
     except (pa.ArrowInvalid, UnicodeError):  # their texts quote the file
         raise _explanation(path, layout) from None
     if batch is not None:
@@ -91,8 +93,8 @@ def column_types(path: Path, layout: Layout) -> tuple[dict[str, pa.DataType], in
     Plain text for columns that hardly repeat there: encoding them is wasted work.
     """
     text = dict.fromkeys(layout.header, pa.string())
-    with _open_utf8(path, layout) as stream:
-        reader = pa.csv.open_csv(stream, **_options(layout, text, block_bytes=SAMPLE_BYTES))
+    options = _options(layout, text, block_bytes=SAMPLE_BYTES)
+    with _open_utf8(path, layout) as stream, pa.csv.open_csv(stream, **options) as reader:
         sample = reader.read_next_batch()
     types = {
         name: pa.string() if _hardly_repeats(len(column.unique()), len(column), 0.85) else REPEATED_TEXT
@@ -106,7 +108,7 @@ def _open_utf8(path: Path, layout: Layout) -> BinaryIO:
     if layout.encoding in ("utf-8", "utf-8-sig"):
         return open_bytes(path)
     with open_text(path, layout.encoding) as stream:
-        return cast(BinaryIO, pa.BufferReader(stream.read().encode()))
+        return cast(BinaryIO, pa.BufferReader(in_arrow_memory(stream.read().encode())))
 
 
 def _options(layout: Layout, types: dict[str, pa.DataType], *, block_bytes: int) -> dict[str, object]:
