@@ -48,6 +48,7 @@ def read_delimited(path: Path, layout: Layout) -> pa.Table:
         raise _explanation(path, layout) from None
     _refuse_open_quote(path, layout, table.column(table.num_columns - 1))
     columns = table.columns
+    columns[-1] = _without_doubtful_end(path, layout, columns[-1])
     del table  # so that each column is freed once it is settled
     for index, column in enumerate(columns):
         columns[index] = _settled(column)
@@ -60,18 +61,24 @@ def delimited_batches(
     """The records of delimited text as `read_delimited` reads them, some columns of a block at a time."""
     last = layout.header[-1]  # an open quote is found there
     wanted = [*names, *([] if last in names else [last])]
-    batch = None
+    batch: pa.RecordBatch | None = None
     try:
         with _open_utf8(path, layout) as stream:
             options = _options(layout, types, block_bytes=BATCH_BYTES)
             options["convert_options"].include_columns = wanted  # type: ignore[attr-defined]
             with pa.csv.open_csv(stream, **options) as reader:
-                for batch in reader:
-                    yield batch.select(names)
+                for following in reader:
+                    if batch is not None:
+                        yield batch.select(names)
+                    batch = following
     except (pa.ArrowInvalid, UnicodeError):  # their texts quote the file
         raise _explanation(path, layout) from None
     if batch is not None:
         _refuse_open_quote(path, layout, batch.column(last))
+        end = _without_doubtful_end(path, layout, pa.chunked_array([batch.column(last)]))
+        place = batch.schema.get_field_index(last)
+        batch = batch.set_column(place, last, end.unify_dictionaries().combine_chunks())
+        yield batch.select(names)
 
 
 def write_delimited(slices: Slices, path: Path, *, delimiter: str | None = None) -> None:
@@ -168,6 +175,22 @@ def _refuse_open_quote(path: Path, layout: Layout, cells: pa.ChunkedArray | pa.A
             f"{path}: a quote is opened and never closed, within the last "
             f"{counted(last.count(chr(10)), 'line')}."
         )
+
+
+def _without_doubtful_end(path: Path, layout: Layout, cells: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The cells of the last column, the last one missing where the text ends right behind a delimiter.
+
+    Arrow takes it for an empty text there, if the cell before it is quoted and no line end follows.
+    """
+    if not len(cells) or cells[-1].as_py() != "":
+        return cells
+    ending = ""
+    with open_text(path, layout.encoding) as stream:
+        while text := stream.read(1 << 20):
+            ending = text[-1]
+    if ending != layout.delimiter:
+        return cells
+    return pa.chunked_array([*cells.slice(0, len(cells) - 1).chunks, pa.nulls(1, cells.type)])
 
 
 def _explanation(path: Path, layout: Layout) -> InputError:

@@ -18,6 +18,7 @@ from kohort.problem.sensitive import SensitiveAttribute
 from kohort.verification.caution import Caution
 from kohort.verification.classes import PublishedClasses
 from kohort.verification.histories import PublishedHistories
+from kohort.verification.spelling import cautions_of_spelling
 from kohort.verification.two_files import Eventless
 from kohort.verification.unprotected import no_promise_at_all, sensitive_caution
 from kohort.verification.verdict import Check, ClassRisk, ModelVerdict, PeopleFound, Verdict
@@ -175,6 +176,8 @@ def _cautions(
             column.name, of_values, kept[having], promised=bool(counted), how_many=how_many, whom=whom
         )
         cautions += [] if found is None else [found]
+        if counted and column.kind == "string":
+            cautions += cautions_of_spelling(column.name, column.texts, column.counts)
     return tuple(cautions)
 
 
