@@ -116,9 +116,9 @@ def _post_randomized(column: Column, how: Pram, rng: np.random.Generator) -> pa.
     texts, chances = column.texts, how.chances
     if chances is None:
         there = np.flatnonzero(column.codes < len(texts) - column.has_null)  # a missing value stays
-        known, drawn = column.codes[there], column.codes.copy()
-        stays = rng.random(len(known)) < float(Fraction(how.matrix))
-        drawn[there] = np.where(stays, known, known[rng.integers(0, max(len(known), 1), len(known))])
+        given, drawn = column.codes[there], column.codes.copy()
+        stays = rng.random(len(given)) < float(Fraction(how.matrix))
+        drawn[there] = np.where(stays, given, given[rng.integers(0, max(len(given), 1), len(given))])
         return _of_texts(drawn, texts, column)
     lacking = [text for text in texts if text is not None and text not in chances]
     if lacking:
