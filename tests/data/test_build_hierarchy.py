@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from kohort.data.build_hierarchy import (
@@ -15,6 +16,7 @@ from kohort.data.build_hierarchy import (
     Quantiles,
     from_spec,
 )
+from kohort.data.column import code_column
 from kohort.errors import InputError
 
 
@@ -107,3 +109,12 @@ def test_file_sources():
     assert FileSource(Path("a") / "b.csv").path == "a/b.csv"
     with pytest.raises(InputError, match=r"Unknown kind of hierarchy file 'pair'. Did you mean 'pairs'"):
         FileSource("a.csv", "pair")
+
+
+def test_ends_of_a_label_that_have_its_sign_in_them_are_quoted():
+    """`a … b … c` would be read as from a to `b … c`, or from `a … b` to c."""
+    found = []
+    for values in (("a", "b … c", "d", "e"), ("a … b", "c", "d", "e")):
+        hierarchy = Order(values, 2).build(code_column("x", pa.array(values)))
+        found += [label for label in hierarchy.label if label not in values and label != "*"]
+    assert found == ['a … "b … c"', "d … e", '"a … b" … c', "d … e"]

@@ -70,3 +70,10 @@ def test_wrong_parameters():
 def test_specs_come_back():
     for builder in (mask(), mask("left"), mask(char="#")):
         assert from_spec(builder.to_spec()) == builder
+
+
+def test_a_mask_is_not_called_like_a_value_that_came_masked():
+    found = paths(mask(), ["1*", "12", "13", "2*"])
+    assert found["12"] == found["13"] == found["1*"] == ("1* (*)", "*")
+    labels = mask().build(column(["1*", "12", "13", "2*"])).label
+    assert len(set(labels)) == len(labels)

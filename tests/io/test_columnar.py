@@ -100,3 +100,11 @@ def test_two_columns_with_one_name(tmp_path):
     pq.write_table(pa.table([pa.array([1]), pa.array([2])], names=["age", "age"]), tmp_path / "t.parquet")
     with pytest.raises(InputError, match="called 'age'"):
         read_table(tmp_path / "t.parquet")
+
+
+def test_a_column_of_a_csv_that_is_wholly_empty(tmp_path):
+    (tmp_path / "in.csv").write_text("a,b\n1,\n2,\n")
+    table = read_table(tmp_path / "in.csv").table
+    for suffix in SUFFIXES:
+        write_table(table, tmp_path / f"out{suffix}")
+        assert read_table(tmp_path / f"out{suffix}").table.to_pydict() == {"a": ["1", "2"], "b": [None, None]}

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from kohort.errors import InputError, UnsupportedError
 from kohort.io import delimited
 from kohort.io.tables import read_table, write_table
+from kohort.io.text_layout import Layout
 
 SECRET = "Zebulon"
 
@@ -226,3 +227,21 @@ def test_errors_in_compressed_files(tmp_path, suffix):
     path = tmp_path / f"table.csv{suffix}"
     write_table(pa.table({"a;b": ["1;2", f"{SECRET};2;3"]}), path)
     assert "line 3 has 3 fields" in refusal(path)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("rows", [1, 2, 3000])
+def test_a_missing_value_at_the_very_end_is_missing(tmp_path, rows, end):
+    path = file_of(tmp_path, "a,b" + end + end.join(['"q",'] * rows))
+    assert columns_of(path, header=True)["b"] == [None] * rows
+    layout = Layout("utf-8", ",", ["a", "b"], 0)
+    types, _ = delimited.column_types(path, layout)
+    for names in (["b", "a"], ["a"], ["b"]):
+        batches = list(delimited.delimited_batches(path, layout, types, names))
+        assert [batch.schema.names for batch in batches] == [names] * len(batches)
+        read = [value for batch in batches for value in batch.column(names[0]).to_pylist()]
+        assert read == [None if names[0] == "b" else "q"] * rows
+
+
+def test_an_empty_text_at_the_very_end_is_a_text(tmp_path):
+    assert columns_of(file_of(tmp_path, 'a,b\n"q",""\n"q",""'), header=True)["b"] == ["", ""]

@@ -203,3 +203,10 @@ def test_items_without_a_promise_and_a_promise_without_items_are_refused():
 
 def test_m_larger_than_any_basket_is_told():
     assert any("larger than any basket" in note for note in anonymized(fig_2(), m=9).notes)
+
+
+@pytest.mark.parametrize("algorithm", ["optimal-items", "local-items", "improve-items"])
+def test_an_item_that_is_named_like_any_item_is_refused(algorithm):
+    table = pa.table({"items": [["*", "a1"], ["a1", "b1"], ["*"], ["b1"]] * 3})
+    with pytest.raises(InputError, match="Rename the item"):
+        ko.anonymize(table, items="items", privacy=[ko.KmAnonymity(2, 2)], algorithm=algorithm)

@@ -193,3 +193,12 @@ def test_one_column_is_solved_exactly():
     assert best.gap < 1e-6
     assert best.loss["squares"] <= ko.anonymize(table, **asked, algorithm="mdav").loss["squares"]
     assert any("no groups of this column" in note for note in best.notes)
+
+
+def test_a_mean_beside_a_column_with_missing_values():
+    table = pa.table({"wage": [3.5, 1.5, 5.5, 2.5, 6.5, 4.5], "sex": ["f", None, "m", "f", None, "m"]})
+    release = ko.anonymize(
+        table, quasi_identifiers={"wage": None, "sex": None}, k=2, publish={"wage": "mean"}
+    )
+    found = {(wage, sex) for wage, sex in zip(*(release.table[name].to_pylist() for name in ("wage", "sex")))}
+    assert release.verdict.holds and None in {sex for _, sex in found}

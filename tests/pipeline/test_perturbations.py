@@ -248,3 +248,22 @@ def test_a_perturbation_survives_the_spec(how):
     from kohort.problem.perturbations import perturbation_of
 
     assert perturbation_of(how.to_spec(), "x") == how
+
+
+def test_pram_keeps_what_is_missing():
+    holes = TABLE.set_column(
+        TABLE.schema.get_field_index("illness"),
+        "illness",
+        pa.array([None if row % 3 else text for row, text in enumerate(TABLE["illness"].to_pylist())]),
+    )
+    made = ko.anonymize(
+        holes,
+        quasi_identifiers={"age": ko.intervals(10, 30)},
+        insensitive={"illness": ko.Pram(0.2), "wage": "keep", "score": "keep"},
+        k=5,
+        algorithm="mondrian",
+        shuffle=False,
+    )
+    before, after = holes["illness"].to_pylist(), made.table["illness"].to_pylist()
+    assert [text is None for text in before] == [text is None for text in after]
+    assert before != after

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from datetime import date, datetime, timedelta, timezone
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import kohort as ko
+from kohort.data.dataset import Dataset
 from kohort.errors import InputError
+from kohort.pipeline.shift import shifted
+from kohort.verification.shifted import check_shifted
 from pipeline.test_linked_records import panel, released
 
 DAYS = [date(2020, 1, 31) + timedelta(days=37 * i) for i in range(panel().num_rows)]
@@ -146,3 +151,29 @@ def test_what_is_no_date_cannot_be_shifted():
 def test_dates_at_the_end_of_time_are_refused():
     with pytest.raises(InputError, match="too near the year 1 or 9999"):
         ko.anonymize(with_days([date(9999, 12, 31)] * len(DAYS)), spec=SPEC)
+
+
+def test_the_clock_shows_the_same_time_of_the_day_in_summer_and_winter():
+    """Half past two on the day when clocks are put forward does not exist: it becomes three o'clock."""
+    clocks = [datetime(d.year, d.month, d.day, 2, 30) for d in DAYS]
+    table = with_days(
+        pc.assume_timezone(pa.array(clocks), "Europe/Madrid", ambiguous="earliest", nonexistent="latest")
+    )
+    for key in (KEY, KEY[::-1]):
+        release = ko.anonymize(table, spec=SPEC, key=key)
+        shown = pc.local_timestamp(release.arrow["seen"]).to_pylist()
+        same = [(time.hour, time.minute) == (2, 30) for time in shown]
+        assert sum(same) > 0.9 * len(same)
+        assert {(time.hour, time.minute) for time in shown} <= {(2, 30), (3, 0)}
+        assert len({time.utcoffset() for time in release.arrow["seen"].to_pylist()}) == 2
+        assert ko.verify(release.arrow, spec=SPEC, original=table).holds
+
+
+def test_a_time_that_clocks_skip_becomes_the_next_one():
+    before = pa.chunked_array([pc.assume_timezone(pa.array([datetime(2024, 3, 30, 2, 30)]), "Europe/Madrid")])
+    found = shifted("seen", before, "datetime", np.array([1]))
+    assert pc.local_timestamp(found).to_pylist() == [datetime(2024, 3, 31, 3)]
+    for day, holds in ((31, True), (30, False)):
+        time = pc.assume_timezone(pa.array([datetime(2024, 3, day, 3)]), "Europe/Madrid")
+        tables = [Dataset(pa.table({"seen": times})) for times in (time, before)]
+        assert check_shifted(*tables, "seen", np.array([0]), np.array([0]), 5).holds is holds

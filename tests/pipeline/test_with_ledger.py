@@ -4,6 +4,7 @@ import pyarrow as pa
 import pytest
 
 import kohort as ko
+from kohort.io.ledger_file import read_ledger
 
 PEOPLE = pa.table(
     {
@@ -36,3 +37,24 @@ def test_what_several_releases_are_not_checked_for_is_refused(tmp_path, asked, w
     with pytest.raises(ko.UnsupportedError, match=words):
         ko.anonymize(PEOPLE, ledger=tmp_path / "people.ledger", **{**ASKED, **asked})
     assert not list(tmp_path.iterdir())
+
+
+def named(names):
+    """The people with these names, in the order given."""
+    return PEOPLE.set_column(0, "name", pa.array(names))
+
+
+def test_whole_numbers_name_the_same_people_however_they_are_written(tmp_path):
+    ledger = tmp_path / "people.ledger"
+    spellings = [str(n) for n in range(12)], [f"{n}.0" for n in range(12)], list(range(12))
+    for number, names in enumerate(spellings):
+        release = ko.anonymize(named(names), k=2, ledger=ledger, **ASKED)
+        release.write(tmp_path / f"{number}.csv")
+    told = read_ledger(ledger, ASKED["key"]).entries
+    assert [len(entry.people) for entry in told] == [12, 0, 0]
+
+
+def test_two_spellings_in_one_table_are_refused(tmp_path):
+    names = ["1", "1.0", *(f"p{n}" for n in range(10))]
+    with pytest.raises(ko.InputError, match="Write them in one way"):
+        ko.anonymize(named(names), k=2, ledger=tmp_path / "people.ledger", **ASKED)

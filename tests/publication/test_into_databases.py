@@ -523,3 +523,11 @@ def test_an_original_that_changes_is_refused(postgresql, tmp_path):
     with pytest.raises(InputError, match="second reading"):
         release.write(tmp_path / "release.csv")
     assert not list(tmp_path.iterdir())
+
+
+def test_sqlite_keeps_no_sign_of_zero(tmp_path):
+    table = pa.table({"age": [30, 30, 40, 40], "dose": [-0.0, 1.5, 0.0, -2.5]})
+    release = ko.anonymize(table, quasi_identifiers=["age"], insensitive=["dose"], k=2)
+    release.write(ko.database(f"sqlite:///{tmp_path / 'clinic.db'}", table="release"))
+    found = read_database(ko.database(f"sqlite:///{tmp_path / 'clinic.db'}", table="release"))[0]
+    assert sorted(found["dose"].to_pylist()) == [-2.5, 0.0, 0.0, 1.5]

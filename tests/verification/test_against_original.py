@@ -1,4 +1,4 @@
-from datetime import date, datetime
+from datetime import date, datetime, time
 
 import numpy as np
 import pyarrow as pa
@@ -227,3 +227,33 @@ def test_hierarchy_labels_are_matched_too():
     attributes = [Attribute(original.column("animal"), hierarchy)]
     published = Dataset(pa.table({"animal": ["pet", "pet"]}))
     assert matching_rows(published, original, readings(published, attributes), []).tolist() == [1, 2]
+
+
+TIMES = pa.array([None if row % 7 == 0 else time(8, row % 60, row % 2) for row in range(40)])
+FINE_TIMES = pa.array([time(8, 0, 0, 1000 * row) for row in range(40)])
+BOOLEANS = pa.array([None if row % 5 == 0 else row % 2 == 0 for row in range(40)])
+
+
+@pytest.mark.parametrize("ending", [".csv", ".sav", ".dta", ".xlsx", ".jsonl", ".parquet"])
+@pytest.mark.parametrize("values", [TIMES, FINE_TIMES, BOOLEANS], ids=["times", "fine times", "booleans"])
+@pytest.mark.parametrize("role", ["insensitive", "sensitive", "quasi-identifier"])
+def test_a_file_of_a_release_is_accepted_though_its_format_lacks_the_type(tmp_path, role, values, ending):
+    table = pa.table({"age": [20 + row % 20 for row in range(40)], "x": values})
+    attributes = {"age": {"role": "quasi-identifier"}, "x": {"role": role}}
+    spec = {"attributes": attributes, "privacy": {"k": 4}}
+    ko.anonymize(table, spec=spec).write(tmp_path / f"out{ending}")
+    assert ko.verify(tmp_path / f"out{ending}", spec=spec, original=table).holds
+
+
+def test_a_time_of_the_day_that_was_changed_is_found():
+    original = Dataset(pa.table({"x": [time(8, 0, 1), time(8, 10)]}))
+    for texts, same in ((["08:00:01.000", "08:10:00"], True), (["08:00:01.100", "08:10:00"], False)):
+        [check] = check_conserved(Dataset(pa.table({"x": texts})), original, ["x"], slice(None))
+        assert check.holds is same
+
+
+def test_a_boolean_that_was_changed_is_found():
+    original = Dataset(pa.table({"x": [True, False, None]}))
+    for numbers, same in (([1.0, 0.0, None], True), ([0.0, 1.0, None], False), ([1.0, 0.0, 0.0], False)):
+        [check] = check_conserved(Dataset(pa.table({"x": numbers})), original, ["x"], slice(None))
+        assert check.holds is same

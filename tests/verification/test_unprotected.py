@@ -178,3 +178,29 @@ def test_limits_of_ones_own_say_nothing():
 def test_extremes_that_many_people_have_say_nothing():
     assert not extremes([0] * 6 + [1] * 6)
     assert not extremes([20] * 4)
+
+
+@pytest.mark.parametrize(
+    ("values", "records"),
+    [
+        (["caf\u00e9", "cafe\u0301"], 4),
+        (["flu", "flu "], 4),
+        (["flu", "Flu"], 4),
+        (["", None], 4),
+        (["flu", "cold"], None),
+        (["flu ", "cold"], None),
+    ],
+)
+def test_values_that_differ_in_spelling_alone(tmp_path, values, records):
+    table = pa.table({"town": ["a", "a", "b", "b"], "illness": [*values, *values]})
+    made = released(table, privacy=[*K_2, DIVERSE])
+    found = [caution for caution in made.verdict.cautions if caution.kind == "spelled-alike"]
+    assert [caution.records for caution in found] == ([] if records is None else [records])
+    for caution in found:
+        assert "2 values of 'illness', in 4 records" in caution.what
+        assert not any(value and value in caution.what + caution.advice for value in values)
+
+
+def test_without_a_promise_spelling_is_no_matter():
+    made = released({"town": ["a", "a", "b", "b"], "illness": ["flu", "Flu", "flu", "Flu"]})
+    assert kinds(made) == ["no-promise"]

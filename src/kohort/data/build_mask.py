@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 from kohort.data.builder import values_of
@@ -40,9 +41,8 @@ class Mask:
         else:
             codes = values
         masked = self._masked_right if self.side == "right" else self._masked_left
-        return Hierarchy.from_paths(
-            (value, *masked(code, length), STAR) for value, code in zip(values, codes)
-        )
+        paths = [(value, *masked(code, length), STAR) for value, code in zip(values, codes)]
+        return Hierarchy.from_paths(_apart_from_values(path, set(values)) for path in paths)
 
     def to_spec(self) -> dict[str, Any]:
         return {"mask": self.side} if self.char == STAR else {"mask": self.side, "char": self.char}
@@ -54,6 +54,16 @@ class Mask:
     def _masked_left(self, code: str, length: int) -> list[str]:
         kept = range(min(len(code), length - 1), 0, -1)
         return [self.char * (length - n) + code[-n:] for n in kept]
+
+
+def _apart_from_values(path: tuple[str, ...], values: set[str]) -> tuple[str, ...]:
+    """The path, where no mask is spelled like a value of the column: it gets the label above it added.
+
+    A reader could not tell 1*, a value that came masked, from the mask of 12, and would have to take it
+    for the wider one.
+    """
+    masked = (f"{label} ({above})" if label in values else label for label, above in pairwise(path[1:]))
+    return (path[0], *masked, path[-1])
 
 
 def mask(side: Literal["right", "left"] = "right", char: str = STAR) -> Mask:

@@ -115,11 +115,16 @@ def require_fanout(fanout: Any) -> None:
     check_option("fanout", fanout, Annotated[int, Within(2)])
 
 
+def _end(text: str) -> str:
+    """A value as an end of a label: in quotes, as in CSV, where a part of it could be taken for an end."""
+    return '"' + text.replace('"', '""') + '"' if "…" in text or text.startswith('"') else text
+
+
 def _labels(values: Sequence[str], size: int, by_size: bool) -> list[str]:
     def label(node: int) -> str:
         first, last = values[node * size], values[min((node + 1) * size, len(values)) - 1]
         if first == last:
             return first  # alone in its node: the leaf itself
-        return f"[{first}, {last}]" if by_size else f"{first} … {last}"
+        return f"[{first}, {last}]" if by_size else f"{_end(first)} … {_end(last)}"
 
     return labels_of(np.arange(len(values)) // size, label)

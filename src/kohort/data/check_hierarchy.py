@@ -76,8 +76,8 @@ class Findings:
                 " Does the file name the root first? It must name the leaf first." if self.leaves == 1 else ""
             )
             lines.append(
-                f"{_count(self.contradicting, 'leaf', 'leaves')} listed with different ancestors "
-                f"({_named(self.contradicting)}). List each leaf once.{hint}"
+                f"{_count(self.contradicting, 'leaf', 'leaves')} listed with different ancestors. "
+                f"List each leaf once.{hint}"
             )
         if self.cycles:
             lines.append(

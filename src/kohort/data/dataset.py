@@ -15,6 +15,7 @@ from kohort.data.column import Column, code_column
 from kohort.data.forked import require_polars_threads
 from kohort.data.formulas import count_formulas, holds_texts
 from kohort.data.taking import take_records
+from kohort.data.usual_types import usual_type
 from kohort.data.value_codes import value_codes
 from kohort.errors import InputError, did_you_mean
 from kohort.late import LateModule
@@ -34,9 +35,11 @@ class Dataset:
     """
 
     def __init__(self, data: Any) -> None:
+        if isinstance(data, pa.Table):
+            if len(set(data.column_names)) < data.num_columns:
+                raise InputError(_unreadable(data))
+            data = _with_usual_types(data)
         self._data = data
-        if isinstance(data, pa.Table) and len(set(data.column_names)) < data.num_columns:
-            raise InputError(_unreadable(data))
         table = self._table
         self.names: tuple[str, ...] = tuple(self.frame.columns if table is None else table.column_names)
         self.n_records = len(self.frame if table is None else table)
@@ -73,7 +76,12 @@ class Dataset:
             if self.frame.implementation.is_polars() and self.frame.schema[name] == nw.Object:
                 raise TypeError  # Polars would give the addresses of the objects
             values = self.frame[name].to_arrow()
-            return values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
+            return usual_type(values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values]))
+        except UnicodeEncodeError:
+            raise InputError(
+                f"Column {name!r} holds text that is not valid Unicode: half of a surrogate pair, which "
+                "no file can hold. Correct or replace it."
+            ) from None
         except (pa.ArrowException, TypeError, OverflowError):
             raise InputError(
                 f"Column {name!r} mixes values of different types, or has a type that Arrow does not "
@@ -168,6 +176,15 @@ def row_keys(columns: Iterable[np.ndarray]) -> np.ndarray:
         key = key * width + column
         size *= width
     return key
+
+
+def _with_usual_types(table: pa.Table) -> pa.Table:
+    """The table with each column in its usual type; the very same table where all of them are."""
+    for place, (field, column) in enumerate(zip(table.schema, table.columns)):
+        usual = usual_type(column)
+        if usual is not column:
+            table = table.set_column(place, field.with_type(usual.type), usual)
+    return table
 
 
 def _eager_frame(data: Any) -> nw.DataFrame:

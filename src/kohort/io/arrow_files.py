@@ -68,6 +68,7 @@ def _used_texts(column: pa.ChunkedArray) -> pa.Array:
     missing = encoded.indices.is_null().to_numpy(zero_copy_only=False) if encoded.null_count else None
     used = np.bincount(codes if missing is None else codes[~missing], minlength=len(encoded.dictionary)) > 0
     number = (np.cumsum(used) - 1).astype(np.int32)
+    number = np.append(number, np.int32(0))  # for the code 0 of missing values where there are no others
     numbers = pa.array(number[codes], mask=missing)
     return pa.DictionaryArray.from_arrays(numbers, encoded.dictionary.filter(pa.array(used)))
 

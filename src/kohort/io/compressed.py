@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, cast
 import pyarrow as pa
 
 from kohort.files.checked import checked_stream
-from kohort.io.source_file import SourceFile
+from kohort.io.source_file import SourceFile, in_arrow_memory
 
 __all__ = ["COMPRESSIONS", "DAMAGED", "create_bytes", "is_blank", "open_bytes", "plain_suffix"]
 
@@ -40,7 +40,7 @@ def open_bytes(path: Path) -> BinaryIO:
     content = path.content if isinstance(path, SourceFile) else None
     if compression == "xz":  # the one that Arrow does not know
         with lzma.open(path if content is None else io.BytesIO(content), "rb") as stream:
-            return cast(BinaryIO, pa.BufferReader(stream.read()))
+            return cast(BinaryIO, pa.BufferReader(in_arrow_memory(stream.read())))
     source = os.fspath(path) if content is None else pa.BufferReader(content)
     return cast(BinaryIO, pa.input_stream(source, compression=compression))
 

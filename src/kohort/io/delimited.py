@@ -15,6 +15,7 @@ from kohort.errors import InputError, counted
 from kohort.io.columns import Slices, has_no_text, refuse_columns
 from kohort.io.compressed import create_bytes, open_bytes, plain_suffix
 from kohort.io.polars_work import by_polars, wide_decimals_as_text, with_usual_dates
+from kohort.io.source_file import in_arrow_memory
 from kohort.io.text_layout import Layout, checked_delimiter, open_text
 from kohort.late import LateModule
 
@@ -47,6 +48,7 @@ def read_delimited(path: Path, layout: Layout) -> pa.Table:
         raise _explanation(path, layout) from None
     _refuse_open_quote(path, layout, table.column(table.num_columns - 1))
     columns = table.columns
+    columns[-1] = _without_doubtful_end(path, layout, columns[-1])
     del table  # so that each column is freed once it is settled
     for index, column in enumerate(columns):
         columns[index] = _settled(column)
@@ -59,17 +61,24 @@ def delimited_batches(
     """The records of delimited text as `read_delimited` reads them, some columns of a block at a time."""
     last = layout.header[-1]  # an open quote is found there
     wanted = [*names, *([] if last in names else [last])]
-    batch = None
+    batch: pa.RecordBatch | None = None
     try:
         with _open_utf8(path, layout) as stream:
             options = _options(layout, types, block_bytes=BATCH_BYTES)
             options["convert_options"].include_columns = wanted  # type: ignore[attr-defined]
-            for batch in pa.csv.open_csv(stream, **options):
-                yield batch.select(names)
+            with pa.csv.open_csv(stream, **options) as reader:
+                for following in reader:
+                    if batch is not None:
+                        yield batch.select(names)
+                    batch = following
     except (pa.ArrowInvalid, UnicodeError):  # their texts quote the file
         raise _explanation(path, layout) from None
     if batch is not None:
         _refuse_open_quote(path, layout, batch.column(last))
+        end = _without_doubtful_end(path, layout, pa.chunked_array([batch.column(last)]))
+        place = batch.schema.get_field_index(last)
+        batch = batch.set_column(place, last, end.unify_dictionaries().combine_chunks())
+        yield batch.select(names)
 
 
 def write_delimited(slices: Slices, path: Path, *, delimiter: str | None = None) -> None:
@@ -91,8 +100,8 @@ def column_types(path: Path, layout: Layout) -> tuple[dict[str, pa.DataType], in
     Plain text for columns that hardly repeat there: encoding them is wasted work.
     """
     text = dict.fromkeys(layout.header, pa.string())
-    with _open_utf8(path, layout) as stream:
-        reader = pa.csv.open_csv(stream, **_options(layout, text, block_bytes=SAMPLE_BYTES))
+    options = _options(layout, text, block_bytes=SAMPLE_BYTES)
+    with _open_utf8(path, layout) as stream, pa.csv.open_csv(stream, **options) as reader:
         sample = reader.read_next_batch()
     types = {
         name: pa.string() if _hardly_repeats(len(column.unique()), len(column), 0.85) else REPEATED_TEXT
@@ -106,7 +115,7 @@ def _open_utf8(path: Path, layout: Layout) -> BinaryIO:
     if layout.encoding in ("utf-8", "utf-8-sig"):
         return open_bytes(path)
     with open_text(path, layout.encoding) as stream:
-        return cast(BinaryIO, pa.BufferReader(stream.read().encode()))
+        return cast(BinaryIO, pa.BufferReader(in_arrow_memory(stream.read().encode())))
 
 
 def _options(layout: Layout, types: dict[str, pa.DataType], *, block_bytes: int) -> dict[str, object]:
@@ -166,6 +175,22 @@ def _refuse_open_quote(path: Path, layout: Layout, cells: pa.ChunkedArray | pa.A
             f"{path}: a quote is opened and never closed, within the last "
             f"{counted(last.count(chr(10)), 'line')}."
         )
+
+
+def _without_doubtful_end(path: Path, layout: Layout, cells: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The cells of the last column, the last one missing where the text ends right behind a delimiter.
+
+    Arrow takes it for an empty text there, if the cell before it is quoted and no line end follows.
+    """
+    if not len(cells) or cells[-1].as_py() != "":
+        return cells
+    ending = ""
+    with open_text(path, layout.encoding) as stream:
+        while text := stream.read(1 << 20):
+            ending = text[-1]
+    if ending != layout.delimiter:
+        return cells
+    return pa.chunked_array([*cells.slice(0, len(cells) - 1).chunks, pa.nulls(1, cells.type)])
 
 
 def _explanation(path: Path, layout: Layout) -> InputError:

@@ -11,11 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+import pyarrow as pa
+
 from kohort.errors import InputError
 
 __all__ = [
     "SourceFile",
     "SourceState",
+    "in_arrow_memory",
     "opened",
     "opened_again",
     "read_once",
@@ -38,7 +41,7 @@ class SourceFile(type(Path())):  # type: ignore[misc]
 
     where: str | None = None
     sha256: str = ""
-    content: bytes | None = None
+    content: pa.Buffer | None = None
 
     def __fspath__(self) -> str:
         return self.where or str(self)
@@ -166,11 +169,22 @@ def _place(stream: BinaryIO) -> tuple[int, int]:
     return found.st_dev, found.st_ino
 
 
-def _content(stream: BinaryIO, path: str | Path) -> bytes:
+def _content(stream: BinaryIO, path: str | Path) -> pa.Buffer:
     try:
-        return stream.read()
+        return in_arrow_memory(stream.read())
     except OSError as error:
         raise _unreadable(path, error) from None
+
+
+def in_arrow_memory(content: bytes) -> pa.Buffer:
+    """A copy of the bytes in Arrow's own memory, for its readers.
+
+    Their threads free what they have read, perhaps after an error and while the process ends. Memory of
+    Python's needs the interpreter for that, and a thread that waits for one that ends aborts the process.
+    """
+    buffer = pa.allocate_buffer(len(content))
+    memoryview(buffer).cast("B")[:] = content
+    return buffer
 
 
 def _digest(stream: BinaryIO, path: str | Path) -> str:

@@ -115,8 +115,10 @@ class _FreePlaces:
 def _post_randomized(column: Column, how: Pram, rng: np.random.Generator) -> pa.Array:
     texts, chances = column.texts, how.chances
     if chances is None:
-        stays = rng.random(len(column)) < float(Fraction(how.matrix))
-        drawn = np.where(stays, column.codes, column.codes[rng.integers(0, len(column), len(column))])
+        there = np.flatnonzero(column.codes < len(texts) - column.has_null)  # a missing value stays
+        given, drawn = column.codes[there], column.codes.copy()
+        stays = rng.random(len(given)) < float(Fraction(how.matrix))
+        drawn[there] = np.where(stays, given, given[rng.integers(0, max(len(given), 1), len(given))])
         return _of_texts(drawn, texts, column)
     lacking = [text for text in texts if text is not None and text not in chances]
     if lacking:

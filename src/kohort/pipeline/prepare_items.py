@@ -87,6 +87,11 @@ def item_hierarchy(baskets: Baskets, items: Items, plain: Baskets) -> Hierarchy:
     source = DEFAULT_HIERARCHY if items.hierarchy is None else items.hierarchy
     if not plain.items.texts:
         raise InputError(f"Column {items.column!r} holds no items: there is nothing to publish.")
+    if STAR in plain.items.texts:
+        raise InputError(
+            f"Column {items.column!r} has an item named `*`, which in a release stands for any item: readers "
+            "could not distinguish the two. Rename the item."
+        )
     hierarchy = source if isinstance(source, Hierarchy) else build_item_hierarchy(source, plain)
     missing = len(check(hierarchy, plain.items).missing)
     if missing:

@@ -61,6 +61,10 @@ def _moved(values: pa.Array, days: np.ndarray) -> pa.Array:
         return _in_range(pc.add_checked(number, pa.array(days, pa.int32())).cast(pa.date32())).cast(
             values.type
         )
+    if pa.types.is_timestamp(values.type) and values.type.tz is not None:
+        # by its clock: the time of the day would change with summer time, and tell the half of the year
+        moved = _moved(pc.local_timestamp(values), days)
+        return pc.assume_timezone(moved, values.type.tz, ambiguous="earliest", nonexistent="latest")
     if pa.types.is_timestamp(values.type):
         ticks = {"s": _DAY // 10**9, "ms": _DAY // 10**6, "us": _DAY // 10**3, "ns": _DAY}[values.type.unit]
         moved = pc.add_checked(values.cast(pa.int64()), pa.array(days.astype(np.int64) * ticks))

@@ -26,7 +26,7 @@ from kohort.io.source_file import sha256_of
 from kohort.io.tables import format_of, writes_slices
 from kohort.pipeline import Request
 from kohort.publication.into_database import load_release, refuse_target
-from kohort.publication.ledger import write_entry
+from kohort.publication.ledger import next_in, write_entry
 from kohort.publication.release import Release
 from kohort.report.asked import check_report_path, check_version
 from kohort.report.dossier.asked import check_dossier
@@ -140,7 +140,7 @@ class ReleaseFiles:
     ) -> dict[str, Any]:
         """Write everything, or nothing if a part fails; returns the facts that the certificate holds."""
         if not isinstance(self.out, DatabaseTable):
-            with outputs.drafts(self._files_of(release)) as draft_of:
+            with next_in(self.ledger), outputs.drafts(self._files_of(release)) as draft_of:
                 return self._write(release, draft_of, draft_of[self.out], None, progress)
         assert not isinstance(self.events, Path)
         with (

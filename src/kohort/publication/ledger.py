@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from kohort.data.ledger import Ledger
 from kohort.errors import InputError
+from kohort.files.lock import only_one
 from kohort.io.ledger_file import open_ledger, read_ledger, write_ledger
 from kohort.pipeline import VerifiedRelease
 
-__all__ = ["ledger_for", "write_entry"]
+__all__ = ["ledger_for", "next_in", "write_entry"]
 
 
 def ledger_for(path: str | Path | None, key: bytes | None, person: str | None) -> Ledger | None:
     """The ledger that a release is to be a part of: read, or new where there is no such file; None: none."""
     return None if path is None else open_ledger(path, key, person)
+
+
+def next_in(ledger: Path | None) -> AbstractContextManager[None]:
+    """Hold the ledger while a release is written, so that no other run adds one after it was compared.
+
+    A run that finds it held is refused at once: when the other one has ended, its release would not fit.
+    """
+    if ledger is None:
+        return nullcontext()
+    return only_one(
+        ledger,
+        f"Another run is writing to the ledger {str(ledger)!r}, so what was checked here no longer fits. "
+        "Make the release again when it has ended.",
+    )
 
 
 def write_entry(release: VerifiedRelease, path: Path, draft: Path, hashes: Mapping[str, str | None]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -27,6 +28,8 @@ __all__ = [
     "label_pairs",
     "matching_rows",
 ]
+
+_CLOCK = re.compile(r"^([0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]*[1-9])?)\.?0*$")
 
 
 def check_columns(
@@ -161,12 +164,22 @@ def _keys(after: Column, before: Column) -> tuple[list[Any], list[Any]]:
     if have_given_orders or not (
         after.ordered and before.ordered and _are_times(after) == _are_times(before)
     ):
-        return list(after.texts), list(before.texts)
+        return _spelled(after, before), _spelled(before, after)
     scales = Scale(after), Scale(before)
     if _are_times(after) and scales[0].zoned != scales[1].zoned:  # some formats cannot keep a time zone
         by_clock = [[None if t is None else moment_as_written(t) for t in c.texts] for c in (after, before)]
         return by_clock[0], by_clock[1]
     return scales[0].positions, scales[1].positions
+
+
+def _spelled(column: Column, other: Column) -> list[str | None]:
+    """The texts of a column as formats without its type give them back, to compare it with another.
+
+    Booleans are 1 and 0 where the other column holds numbers, and times of the day have no zeros at the end.
+    """
+    if column.kind == "boolean" and other.kind in ("integer", "float"):
+        return [None if text is None else str(int(text == "true")) for text in column.texts]
+    return [None if text is None else _CLOCK.sub(r"\1", text) for text in column.texts]
 
 
 def _are_times(column: Column) -> bool:

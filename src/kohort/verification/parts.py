@@ -27,6 +27,7 @@ from kohort.verification.measure import measure_costs, published_table
 from kohort.verification.people import persons_in_release
 from kohort.verification.promises import Promise, Stated, stated
 from kohort.verification.reading import read_column
+from kohort.verification.spelling import cautions_of_spelling
 from kohort.verification.unprotected import (
     Certainty,
     caution_about,
@@ -244,6 +245,10 @@ def _cautions(parts: Sequence[PartFound], demands: PartDemands, whole: WholeFoun
             certainty = replace(certainty, records=whole.n_people, known=whole.known.get(name, 0))
         found = caution_about(name, certainty, promised=promised, whom=whom)
         cautions += [] if found is None else [found]
+        column = demands.sensitive[name]
+        if promised and column.kind == "string":
+            counts = reduce(add, (part.counts[name] for part in parts))
+            cautions += cautions_of_spelling(name, column.texts, counts)
     return tuple(cautions)
 
 

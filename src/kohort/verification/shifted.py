@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from datetime import datetime, timedelta, timezone
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
 import numpy as np
 
 from kohort.data.column import Column
@@ -12,6 +16,7 @@ from kohort.verification.verdict import Check
 
 __all__ = ["check_shifted"]
 
+_ZONE = re.compile(r"(Z|[+-][0-9]{2}(:?[0-9]{2}(:?[0-9]{2})?)?)$")
 _DAY = 86_400_000_000_000  # nanoseconds
 
 
@@ -23,7 +28,8 @@ def check_shifted(
     rows     per published record its original
     persons  per published record the number of its person
     """
-    after, before = _moments(published.column(name)), _moments(original.column(name))
+    after, before = _clocks(published.column(name)), _clocks(original.column(name))
+    zone = getattr(published.arrow(name).type, "tz", None)
     wrong = 0
     days_of: dict[int, int] = {}
     for record, (row, person) in enumerate(zip(rows.tolist(), persons.tolist())):
@@ -32,8 +38,8 @@ def check_shifted(
             wrong += new is not old
             continue
         days, rest = divmod(new - old, _DAY)
-        fine = rest == 0 and 1 <= abs(days) <= most and days_of.setdefault(person, days) == days
-        wrong += not fine
+        fine = rest == 0 or _is_skipped(new - rest, zone)
+        wrong += not (fine and 1 <= abs(days) <= most and days_of.setdefault(person, days) == days)
     detail = (
         f"{counted(wrong, 'date')} of {name!r} did not move with the others of the same person, or by more "
         f"than {most} days, or not at all."
@@ -44,12 +50,28 @@ def check_shifted(
     return Check(f"shift of {name!r}", not wrong, detail)
 
 
-def _moments(column: Column) -> list[int | None]:
-    """The moment of each record in nanoseconds; None where it is missing or no date."""
+def _clocks(column: Column) -> list[int | None]:
+    """What clock and calendar show in each record, in nanoseconds; None where it is missing or no date."""
     if column.kind == "date":
         known = [None if text is None else local_days([text])[0] * _DAY for text in column.texts]
     elif column.kind == "datetime":
-        known = [None if text is None else moment_of_text(text) for text in column.texts]
+        known = [None if text is None else moment_of_text(_without_zone(text)) for text in column.texts]
     else:
         known = [None] * len(column.texts)
     return [known[code] for code in column.codes.tolist()]
+
+
+def _without_zone(text: str) -> str:
+    return text[:10] + _ZONE.sub("", text[10:])
+
+
+def _is_skipped(clock: int, zone: str | None) -> bool:
+    """Whether the clocks of a time zone never show this, as they are put forward there."""
+    if zone is None:
+        return False
+    shown = datetime(1970, 1, 1) + timedelta(microseconds=clock // 1000)
+    try:
+        real = shown.replace(tzinfo=ZoneInfo(zone)).astimezone(timezone.utc).astimezone(ZoneInfo(zone))
+    except (ZoneInfoNotFoundError, ValueError):  # a fixed offset, whose clocks show everything
+        return False
+    return real.replace(tzinfo=None) != shown

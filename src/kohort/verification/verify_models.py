@@ -22,6 +22,7 @@ from kohort.verification.demands import Demands
 from kohort.verification.histories import PublishedHistories
 from kohort.verification.people import CountedPeople
 from kohort.verification.promises import OF_TABLES, Counts, Judged, Promise, Stated, Values, stated
+from kohort.verification.spelling import cautions_of_spelling
 from kohort.verification.two_files import Eventless
 from kohort.verification.unprotected import caution_about, certainty_of, no_promise_at_all
 from kohort.verification.verdict import Check, ClassRisk, ModelVerdict, PeopleFound, Verdict
@@ -238,6 +239,8 @@ def _cautions(
         certainty = certainty_of(of_values, kept[having], how_many)
         found = caution_about(column.name, certainty, promised=bool(counted), whom=whom)
         cautions += [] if found is None else [found]
+        if counted and column.kind == "string":
+            cautions += cautions_of_spelling(column.name, column.texts, column.counts)
     return tuple(cautions)
 
 

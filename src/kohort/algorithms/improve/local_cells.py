@@ -9,9 +9,10 @@ import numpy as np
 from kohort.algorithms.improve.kernels.local_pairs import fill_pairs
 from kohort.problem.encoding.layout import ATTRIBUTE, SET, TREE, CellCosts, Tables
 
-__all__ = ["fits_memory", "local_cells", "present_leaves"]
+__all__ = ["can_be_searched", "fits_memory", "local_cells", "present_leaves"]
 
 _MOST_PAIRS, _MOST_COUNTS = 4_000_000, 400_000  # pairs of leaves of a column; groups times leaves
+_LARGEST = 1 << 26  # pairs of leaves of a single group: half a gigabyte
 
 
 def present_leaves(rows: np.ndarray) -> list[np.ndarray]:
@@ -23,6 +24,11 @@ def fits_memory(leaves: Sequence[np.ndarray], n_groups: int) -> bool:
     """Whether the costs of all pairs of these leaves, and their counts in all groups, fit a cache."""
     numbers = np.array([len(some) for some in leaves])
     return bool((numbers**2).sum() <= _MOST_PAIRS and numbers.sum() * n_groups <= _MOST_COUNTS)
+
+
+def can_be_searched(leaves: Sequence[np.ndarray]) -> bool:
+    """Whether the costs of all pairs of the leaves of a single group can be kept at all."""
+    return sum(len(some) ** 2 for some in leaves) <= _LARGEST
 
 
 def local_cells(

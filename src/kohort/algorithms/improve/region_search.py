@@ -13,7 +13,7 @@ from kohort.algorithms.compact_rows import compact_rows
 from kohort.algorithms.improve.group_search import GroupSearch, cut_large
 from kohort.algorithms.improve.kernels.group_ejection import MOST_CHANGED
 from kohort.algorithms.improve.kernels.promises import Promises
-from kohort.algorithms.improve.local_cells import fits_memory, local_cells, present_leaves
+from kohort.algorithms.improve.local_cells import can_be_searched, fits_memory, local_cells, present_leaves
 from kohort.algorithms.improve.model_rules import promises_of
 from kohort.algorithms.mondrian.cutting import cells_of
 from kohort.algorithms.proofs.measured_units import in_measured_units
@@ -115,7 +115,8 @@ class _RegionSearch:
     def _searched(self, part: np.ndarray, seed: tuple[int, int, int], run: Run) -> tuple[float, np.ndarray]:
         """The total cost of a region, and the group of each of its records, numbered from 0.
 
-        Infinite if there was no time to search it. A region with too many different leaves is halved first.
+        Infinite if it is not searched: there was no time, or it is one group of very many leaves, such as a
+        column of names that nothing tells apart. A region with too many leaves is halved first.
         """
         labels = np.unique(self.group[part], return_inverse=True)[1]
         if run.out_of_time:
@@ -128,6 +129,8 @@ class _RegionSearch:
             (cost, found), (other_cost, other) = (self._searched(part[half], seed, run) for half in halves)
             labels[halves[0]], labels[halves[1]] = found, other + int(found.max()) + 1
             return cost + other_cost, labels
+        if not can_be_searched(leaves):
+            return np.inf, labels
         cells, rows = local_cells(self.problem.coded.tables, rows, leaves)
         return self._regrouped(
             GroupSearch(cells, rows, self._promises(part), _DRAWN), labels, part, seed, run

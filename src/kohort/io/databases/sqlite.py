@@ -194,7 +194,9 @@ def _storable(field: pa.Field, column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_boolean(kind) or (pa.types.is_integer(kind) and kind != pa.uint64()):
         return column.cast(pa.int64())
     if pa.types.is_floating(kind):
-        plain = column.cast(pa.float64())
+        plain = pc.add(
+            column.cast(pa.float64()), 0.0
+        )  # which makes 0.0 of -0.0: SQLite keeps no sign of zero
         return pc.if_else(pc.is_nan(plain), pa.scalar(None, pa.float64()), plain)  # SQLite has no NaN
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
         return column.cast(pa.binary())

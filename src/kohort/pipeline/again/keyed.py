@@ -13,13 +13,24 @@ from kohort.data.column import Column, whole_number
 from kohort.data.dataset import Dataset
 from kohort.data.ledger import HASH_BYTES
 from kohort.data.value_codes import long_decimals
+from kohort.errors import InputError
 
 __all__ = ["hashed_people", "hashed_values", "positions"]
 
 
 def hashed_people(dataset: Dataset, name: str, key: bytes) -> np.ndarray:
-    """HMAC-SHA-256 of each record's person, 128 bits; the same person has the same hash in every table."""
-    return _hashed(_texts(dataset.arrow(name)), key, f"people of {name}")
+    """HMAC-SHA-256 of each record's person, 128 bits; the same person has the same hash in every table.
+
+    Whole numbers are written alike: 1 and 1.0 are one person. Two people of one table must not become one.
+    """
+    texts = _texts(dataset.arrow(name))
+    people = {text: whole_number(text) for text in texts}
+    if len(set(people.values())) < len(people):
+        raise InputError(
+            f"Column {name!r} says who somebody is, and writes some whole numbers in two ways, as 1 and 1.0. "
+            "A ledger takes them for one person. Write them in one way."
+        )
+    return _hashed(map(people.__getitem__, texts), key, f"people of {name}")
 
 
 def hashed_values(column: Column, key: bytes) -> np.ndarray:
