@@ -254,12 +254,13 @@ def test_a_release_that_fails_shows_no_cell_either(monkeypatch):
 
 def test_a_file_is_read_and_comes_back_as_arrow(tmp_path):
     pa.csv.write_csv(pa.table(PEOPLE), tmp_path / "people.csv")
-    release = ko.anonymize(tmp_path / "people.csv", spec=SPEC)
+    spec = SPEC | {"shuffle": False}
+    release = ko.anonymize(tmp_path / "people.csv", spec=spec)
     assert release.table.to_pydict() == {
         "age": ["[20, 30)", "[20, 30)", "[40, 50)", "[40, 50)"],
         "illness": PEOPLE["illness"],
     }
-    assert ko.anonymize(str(tmp_path / "people.csv"), spec=SPEC).table.equals(release.table)
+    assert ko.anonymize(str(tmp_path / "people.csv"), spec=spec).table.equals(release.table)
     pa.csv.write_csv(release.table, tmp_path / "release.csv")
     assert ko.verify(tmp_path / "release.csv", spec=SPEC, original=tmp_path / "people.csv").holds
 
@@ -268,7 +269,7 @@ def test_quasi_identifiers_are_a_mapping_a_list_or_a_name(native_frame):
     frame = native_frame(PEOPLE)
     asked = {"sensitive": "illness", "privacy": ko.KAnonymity(2)}
     tables = [
-        as_lists(ko.anonymize(frame, quasi_identifiers=quasi_identifiers, **asked).table)
+        as_lists(ko.anonymize(frame, quasi_identifiers=quasi_identifiers, **asked, shuffle=False).table)
         for quasi_identifiers in ("age", ["age"], {"age": None}, {"age": "none"})
     ]
     assert all(table == tables[0] for table in tables)
@@ -282,7 +283,11 @@ def test_a_hierarchy_is_a_builder_a_mapping_a_hierarchy_or_a_file(tmp_path, nati
     frame = native_frame(PEOPLE)
     for source in sources:
         release = ko.anonymize(
-            frame, quasi_identifiers={"age": source}, sensitive=["illness"], privacy=[ko.KAnonymity(2)]
+            frame,
+            quasi_identifiers={"age": source},
+            sensitive=["illness"],
+            privacy=[ko.KAnonymity(2)],
+            shuffle=False,
         )
         assert as_lists(release.table)["age"] == ["[20, 30)", "[20, 30)", "[40, 50)", "[40, 50)"]
 
@@ -304,7 +309,7 @@ def test_a_spec_is_a_file_or_a_mapping_and_stands_alone(tmp_path, native_frame):
     path.write_text(yaml.safe_dump(SPEC))
     frame = native_frame(PEOPLE)
     for spec in (SPEC, path, str(path)):
-        assert as_lists(ko.anonymize(frame, spec=spec).table)["age"][0] == "[20, 30)"
+        assert sorted(as_lists(ko.anonymize(frame, spec=spec).table)["age"])[0] == "[20, 30)"
     for besides in (
         {"quasi_identifiers": ["age"]},
         {"privacy": [ko.KAnonymity(2)]},

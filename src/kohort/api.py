@@ -183,7 +183,7 @@ def anonymize(
     diversify_weight
         Where groups are united until the models hold: how much the cost counts, from 0 to 1.
     shuffle
-        Whether records are published in another order: `auto` where the original order tells something.
+        Whether records are published in another order: `auto` and True do so, False keeps the original one.
     shift_days
         The most days by which the dates of a person move, where a column is shifted.
     scheme
@@ -225,13 +225,14 @@ def anonymize(
     >>> release = ko.anonymize(
     ...     people, quasi_identifiers={"age": ko.intervals(10, 20)}, sensitive=["illness"],
     ...     privacy=[ko.KAnonymity(2)],
+    ...     shuffle=False,
     ... )
     >>> release.table["age"].to_pylist()
     ['[20, 30)', '[20, 30)', '[40, 50)', '[40, 50)']
 
     The shortest way:
 
-    >>> release = ko.anonymize(people, quasi_identifiers=["age"], sensitive=["illness"], k=2)
+    >>> release = ko.anonymize(people, quasi_identifiers=["age"], sensitive=["illness"], k=2, shuffle=False)
     >>> release.table["age"].to_pylist()
     ['[21, 22]', '[21, 22]', '[41, 42]', '[41, 42]']
     """
@@ -330,6 +331,7 @@ def apply_maps(
     >>> release = ko.anonymize(
     ...     people, quasi_identifiers={"age": ko.intervals(10)}, privacy=[ko.KAnonymity(2)],
     ...     algorithm="full-domain",
+    ...     shuffle=False,
     ... )
     >>> with tempfile.NamedTemporaryFile() as file:
     ...     release.maps(file.name)

@@ -7,7 +7,7 @@ import pytest
 
 from by_definition import order as by_definition
 from kohort.data import arrangement
-from kohort.data.arrangement import scores, stretches, telling_columns
+from kohort.data.arrangement import scores, telling_columns
 
 VALUES = [0, 0, 1, 2, 2, 4, 5]
 
@@ -89,15 +89,6 @@ def test_six_sorted_records_are_enough():
     assert telling_columns({"age": np.arange(4)}) == []
     assert telling_columns({"age": np.zeros(9, dtype=int)}) == []
     assert telling_columns({}) == []
-
-
-def test_of_a_large_table_stretches_are_looked_at():
-    assert stretches(10).tolist() == list(range(10))
-    n = 10**6
-    some = stretches(n)
-    assert len(some) < n / 5 and (np.diff(some) > 0).all() and some[-1] == n - 1
-    rare = np.repeat(np.arange(8), n // 8)  # the beginning alone is all the same
-    assert telling_columns({"rare": rare[some]}) == ["rare"]
 
 
 def test_the_same_table_gives_the_same_answer():

@@ -38,12 +38,12 @@ ASKED = {
 
 
 def released(frame, **changes):
-    return ko.anonymize(frame, **ASKED | changes)
+    return ko.anonymize(frame, **ASKED | {"shuffle": False} | changes)
 
 
 def column_of(values, name="x", **options):
     """The published column of a table that has no other."""
-    options = {"privacy": [ko.KAnonymity(2)], "quasi_identifiers": [name]} | options
+    options = {"privacy": [ko.KAnonymity(2)], "quasi_identifiers": [name], "shuffle": False} | options
     return ko.anonymize(pa.table({name: values}), **options).table[name].to_pylist()
 
 
@@ -85,6 +85,7 @@ def test_pandas_columns_keep_their_types_and_the_index_is_lost():
     frame = pd.concat([pd.DataFrame(PEOPLE), untouched], axis=1).set_index("name", drop=False)
     frame.index.name = "id"
     table = released(frame, insensitive=["score", *untouched.columns]).table
+    untouched["category"] = untouched["category"].cat.remove_unused_categories()  # it may be of other records
     pd.testing.assert_frame_equal(table[list(untouched.columns)], untouched)
     assert list(table.index) == list(range(6))
     assert table.index.name is None
@@ -94,7 +95,7 @@ def test_pandas_columns_keep_their_types_and_the_index_is_lost():
 def test_polars_columns_keep_their_types():
     untouched = {
         "category": pl.Series(["b", "a", None, "b", "a", "b"], dtype=pl.Categorical),
-        "choice": pl.Series(["b", "a", None, "b", "a", "b"], dtype=pl.Enum(["a", "b", "c"])),
+        "choice": pl.Series(["b", "a", None, "b", "a", "b"], dtype=pl.Enum(["a", "b"])),
         "when": pl.Series([datetime(2024, 3, 30, 23, tzinfo=timezone.utc)] * 6),
         "lists": pl.Series([[1], [2, 3], [], None, [4], [5]]),
         "struct": pl.Series([{"a": 1.0}, {"a": float("nan")}, None, {"a": 2.0}, {"a": 3.0}, {"a": 4.0}]),
@@ -132,7 +133,7 @@ def test_arrow_columns_keep_their_types_and_metadata():
 
 def test_published_columns_are_text_even_where_nothing_was_generalized(native_frame):
     frame = native_frame({"age": [1, 1, 2, 2]})
-    table = ko.anonymize(frame, quasi_identifiers=["age"], privacy=[ko.KAnonymity(2)]).table
+    table = ko.anonymize(frame, quasi_identifiers=["age"], privacy=[ko.KAnonymity(2)], shuffle=False).table
     assert as_lists(table)["age"] == ["1", "1", "2", "2"]
 
 
@@ -144,7 +145,7 @@ def test_categorical_quasi_identifiers_are_coded_by_their_values():
         pa.table({"x": pa.array(values).dictionary_encode()}),
         pa.table({"x": pa.DictionaryArray.from_arrays(pa.array([0, 1, None] * 2, pa.uint8()), ["b", "a"])}),
     ):
-        release = ko.anonymize(frame, quasi_identifiers=["x"], privacy=[ko.KAnonymity(2)])
+        release = ko.anonymize(frame, quasi_identifiers=["x"], privacy=[ko.KAnonymity(2)], shuffle=False)
         assert as_lists(release.table)["x"] == values
 
 
@@ -227,17 +228,17 @@ def test_a_model_must_name_a_sensitive_column(native_frame):
 
 def test_a_missing_value_is_a_value_of_its_own(native_frame):
     frame = native_frame({"age": [21, 22, None, None]})
-    release = ko.anonymize(frame, quasi_identifiers=["age"], privacy=[ko.KAnonymity(2)])
+    release = ko.anonymize(frame, quasi_identifiers=["age"], privacy=[ko.KAnonymity(2)], shuffle=False)
     assert as_lists(release.table)["age"] == ["[21, 22]", "[21, 22]", None, None]
     town = native_frame({"town": ["Bern", "Biel", None, None]})
-    release = ko.anonymize(town, quasi_identifiers={"town": TOWNS}, privacy=[ko.KAnonymity(2)])
+    release = ko.anonymize(town, quasi_identifiers={"town": TOWNS}, privacy=[ko.KAnonymity(2)], shuffle=False)
     assert as_lists(release.table)["town"] == ["BE", "BE", None, None]
 
 
 def test_missing_values_may_be_published_as_stars(native_frame):
     frame = native_frame({"age": [21, 22, None, None]})
     asked = {"quasi_identifiers": ["age"], "privacy": [ko.KAnonymity(2)]}
-    assert as_lists(ko.anonymize(frame, nulls="star", **asked).table)["age"][2:] == ["*", "*"]
+    assert as_lists(ko.anonymize(frame, nulls="star", **asked, shuffle=False).table)["age"][2:] == ["*", "*"]
 
 
 def test_missing_values_may_be_refused(native_frame):
@@ -250,7 +251,9 @@ def test_missing_values_may_be_refused(native_frame):
 @pytest.mark.parametrize("labels", ["hierarchy", "tight"])
 def test_a_column_of_missing_values_only_stays_one(native_frame, labels):
     frame = native_frame({"x": [None] * 4, "age": [1, 2, 3, 4]})
-    release = ko.anonymize(frame, quasi_identifiers=["x", "age"], privacy=[ko.KAnonymity(2)], labels=labels)
+    release = ko.anonymize(
+        frame, quasi_identifiers=["x", "age"], privacy=[ko.KAnonymity(2)], labels=labels, shuffle=False
+    )
     assert as_lists(release.table) == {"x": [None] * 4, "age": ["[1, 2]"] * 2 + ["[3, 4]"] * 2}
 
 
@@ -267,11 +270,11 @@ def test_values_missing_from_a_hierarchy_are_an_error_that_counts_them(native_fr
     with pytest.raises(
         InputError, match=r"'town'(.|\n)*1 value is missing(.|\n)*on_missing: suppress"
     ) as caught:
-        ko.anonymize(frame, **asked)
+        ko.anonymize(frame, **asked, shuffle=False)
     assert "Atlantis" not in str(caught.value)
-    release = ko.anonymize(frame, on_missing="suppress", **asked)
+    release = ko.anonymize(frame, on_missing="suppress", **asked, shuffle=False)
     assert as_lists(release.table)["town"] == ["BE", "BE", "*", "*"]
-    tight = ko.anonymize(frame, on_missing="suppress", labels="tight", **asked)
+    tight = ko.anonymize(frame, on_missing="suppress", labels="tight", **asked, shuffle=False)
     assert as_lists(tight.table)["town"][2:] == ["*", "*"]
 
 
@@ -279,7 +282,9 @@ def test_booleans_are_spelled_as_in_their_hierarchy(native_frame):
     frame = native_frame({"x": [True, True, False, False]})
     for true, false in (("True", "False"), ("TRUE", "FALSE"), ("true", "false")):
         hierarchy = ko.Hierarchy.from_paths([(true, "yes", "*"), (false, "no", "*")])
-        release = ko.anonymize(frame, quasi_identifiers={"x": hierarchy}, privacy=[ko.KAnonymity(2)])
+        release = ko.anonymize(
+            frame, quasi_identifiers={"x": hierarchy}, privacy=[ko.KAnonymity(2)], shuffle=False
+        )
         assert as_lists(release.table)["x"] == [true, true, false, false]
 
 
@@ -325,7 +330,9 @@ def test_an_order_for_a_column_that_needs_none_is_refused(native_frame):
 def test_the_value_star_is_a_value_like_any_other_but_reads_as_suppressed():
     values = ["*", "*", "a", "a"]
     assert column_of(values) == values
-    release = ko.anonymize(pa.table({"x": values}), quasi_identifiers=["x"], privacy=[ko.KAnonymity(2)])
+    release = ko.anonymize(
+        pa.table({"x": values}), quasi_identifiers=["x"], privacy=[ko.KAnonymity(2)], shuffle=False
+    )
     assert release.loss["suppressions"] == 2
     assert release.verdict.withheld == 0
 
@@ -359,11 +366,11 @@ def test_zeros_of_either_sign_are_one_value():
 
 def test_one_row_can_be_published_with_k_1_only(native_frame):
     frame = native_frame({"age": [21]})
-    release = ko.anonymize(frame, quasi_identifiers=["age"], privacy=[ko.KAnonymity(1)])
+    release = ko.anonymize(frame, quasi_identifiers=["age"], privacy=[ko.KAnonymity(1)], shuffle=False)
     assert as_lists(release.table) == {"age": ["21"]}
     assert any("k = 1 protects nobody" in caution.what for caution in release.verdict.cautions)
     with pytest.raises(InfeasibleError, match="k can be at most 1"):
-        ko.anonymize(frame, quasi_identifiers=["age"], privacy=[ko.KAnonymity(2)])
+        ko.anonymize(frame, quasi_identifiers=["age"], privacy=[ko.KAnonymity(2)], shuffle=False)
 
 
 def test_k_1_with_another_model_protects_somebody():
@@ -381,7 +388,9 @@ def test_k_may_be_the_whole_table_but_not_more(native_frame):
 def test_a_constant_column_is_published_as_it_is(native_frame):
     frame = native_frame({"x": [7, 7, 7], "y": ["a", "a", "a"]})
     for labels in ("hierarchy", "tight"):
-        release = ko.anonymize(frame, quasi_identifiers=["x", "y"], privacy=[ko.KAnonymity(3)], labels=labels)
+        release = ko.anonymize(
+            frame, quasi_identifiers=["x", "y"], privacy=[ko.KAnonymity(3)], labels=labels, shuffle=False
+        )
         assert as_lists(release.table) == {"x": ["7"] * 3, "y": ["a"] * 3}
         assert release.loss["loss"] == 0
 
@@ -395,12 +404,20 @@ def test_equal_records_are_never_generalized_if_there_are_k_of_them():
 def test_a_column_of_weight_0_pays_for_the_others():
     columns = {"a": [1, 2] * 4, "b": [1, 1, 2, 2] * 2}
     table = ko.anonymize(
-        pa.table(columns), quasi_identifiers=["a", "b"], privacy=[ko.KAnonymity(4)], weights={"a": 0}
+        pa.table(columns),
+        quasi_identifiers=["a", "b"],
+        privacy=[ko.KAnonymity(4)],
+        weights={"a": 0},
+        shuffle=False,
     ).table
     assert table["a"].to_pylist() == ["*"] * 8
     assert table["b"].to_pylist() == ["1", "1", "2", "2"] * 2
     other = ko.anonymize(
-        pa.table(columns), quasi_identifiers=["a", "b"], privacy=[ko.KAnonymity(4)], weights={"a": 1e9}
+        pa.table(columns),
+        quasi_identifiers=["a", "b"],
+        privacy=[ko.KAnonymity(4)],
+        weights={"a": 1e9},
+        shuffle=False,
     ).table
     assert other["a"].to_pylist() == ["1", "2"] * 4
 

@@ -79,6 +79,7 @@ def released(native_frame, **changes):
         "identifiers": {"person": "pseudonym", "phone": "mask"},
         "privacy": [ko.KAnonymity(3)],
         "key": KEY,
+        "shuffle": False,
     }
     return ko.anonymize(native_frame(PEOPLE), **asked | changes)
 
@@ -111,7 +112,7 @@ def couples(**columns):
     """The pseudonyms of `me` and `spouse`, by a spec with more to say of these columns."""
     identifier = {"role": "identifier", "treatment": "pseudonym"}
     attributes = {"age": {"role": "quasi-identifier"}, "me": identifier, "spouse": identifier}
-    spec = {"attributes": attributes | columns, "privacy": {"k": 3}}
+    spec = {"attributes": attributes | columns, "privacy": {"k": 3}, "shuffle": False}
     table = ko.anonymize(pa.table(COUPLES), spec=spec, key=KEY).table
     return table["me"].to_pylist(), table["spouse"].to_pylist()
 
@@ -124,7 +125,9 @@ def test_pseudonyms_of_two_columns_do_not_meet_unless_a_join_is_asked_for():
     assert me[:2] == spouse[:2][::-1] and me[2] != spouse[2]
     columns = {"identifiers": {"me": "pseudonym", "spouse": "pseudonym"}, "key": KEY}
     asked = {"quasi_identifiers": ["age"], "privacy": [ko.KAnonymity(3)], **columns}
-    in_python = ko.anonymize(pa.table(COUPLES), **asked, joins={"me": "people", "spouse": "people"})
+    in_python = ko.anonymize(
+        pa.table(COUPLES), **asked, joins={"me": "people", "spouse": "people"}, shuffle=False
+    )
     assert in_python.table["me"].to_pylist() == me
 
 

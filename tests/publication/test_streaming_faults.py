@@ -203,7 +203,7 @@ def test_ctrl_c_leaves_nothing(release):
 
     source = release.origin.reads[0]
     slicing = release.slices(lambda n: 30, source.parent, interrupt)
-    with pytest.raises(KeyboardInterrupt), slicing as (_, slices):
+    with pytest.raises(KeyboardInterrupt), slicing as (_, slices, _check):
         list(slices)
     assert [p.name for p in source.parent.iterdir()] == [source.name]
     assert 0 < seen[0] < 1
@@ -262,5 +262,5 @@ def test_a_killed_run_publishes_nothing_and_the_next_one_sweeps_up(tmp_path, shu
 
 def test_slices_are_only_made_of_files_that_are_read_in_batches(tmp_path):
     release = ko.anonymize(ko.datasets.generate_hospital(400).select(COLUMNS), **ASKED)
-    with pytest.raises(AssertionError), published_slices(release._published, lambda n: 10, Path(tmp_path)):
+    with pytest.raises(AssertionError), published_slices(release.published, lambda n: 10, Path(tmp_path)):
         pass

@@ -52,11 +52,12 @@ def apply(
     from kohort.cli.secret import secret_key
     from kohort.data.dataset import Dataset
     from kohort.files.outputs import Outputs
-    from kohort.io.data_files import read_data, write_data
+    from kohort.io.data_files import read_data
     from kohort.io.maps import read_maps
     from kohort.io.source_file import sha256_of
     from kohort.io.tables import format_of
     from kohort.pipeline.apply import apply_maps
+    from kohort.publication.written import write_verified
     from kohort.report.terminal import verdict_panel
 
     output, named = printing.output(), reading.source(data)
@@ -69,7 +70,7 @@ def apply(
     with outputs.drafts() as draft_of:
         delimiter = None if ".tsv" in out.suffixes else source.delimiter
         formulas = read.request.formulas
-        write_data(applied.arrow, draft_of[out], None, delimiter=delimiter, formulas=formulas)
+        write_verified(applied.arrow, draft_of[out], None, delimiter=delimiter, formulas=formulas)
         facts = applied.facts(sha256={"input": source.sha256, "output": sha256_of(draft_of[out])})
     output.result(facts)
     output.notes(source)

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import numpy as np
 
-__all__ = ["scores", "stretches", "telling_columns"]
+__all__ = ["scores", "telling_columns"]
 
 Name = TypeVar("Name", bound=Hashable)
 
@@ -21,7 +21,6 @@ _SURE = 5.0  # a random order of any table is hardly ever this far from the mean
 _UNSUSPICIOUS = 3.0
 _FEW, _MANY = 50, 2_000  # records: below, scores say little by themselves; above, drawing orders takes long
 _ORDERS, _LEVEL = 199, 0.01
-_BLOCKS, _BLOCK = 64, 2_048  # of a larger table, 64 stretches of 2,048 neighbours are examined
 
 
 def telling_columns(columns: Mapping[Name, np.ndarray]) -> list[Name]:
@@ -41,14 +40,6 @@ def telling_columns(columns: Mapping[Name, np.ndarray]) -> list[Name]:
     if n < _FEW or (n <= _MANY and highest > _UNSUSPICIOUS):
         limit = min(_SURE, _highest_by_chance(columns, ranks, n))
     return [name for name, score in found.items() if score > limit]
-
-
-def stretches(n: int) -> np.ndarray:
-    """The records of a table of n that are examined: all, or 64 evenly spread runs of 2,048 neighbours."""
-    if n <= _BLOCKS * _BLOCK:
-        return np.arange(n)
-    starts = np.linspace(0, n - _BLOCK, _BLOCKS).astype(np.int64)
-    return (starts[:, None] + np.arange(_BLOCK)).ravel()
 
 
 def scores(codes: np.ndarray, ranks: np.ndarray) -> np.ndarray:

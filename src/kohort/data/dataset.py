@@ -53,6 +53,11 @@ class Dataset:
         return _eager_frame(self._data)
 
     @property
+    def is_arrow(self) -> bool:
+        """Whether the table came as Arrow."""
+        return self._table is not None
+
+    @property
     def _table(self) -> pa.Table | None:
         """The table if it came as Arrow, as files are read: it needs no other package."""
         return self._data if isinstance(self._data, pa.Table) else None

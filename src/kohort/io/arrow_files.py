@@ -10,11 +10,10 @@ import base64
 import os
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from kohort.data.taking import without_unused
 from kohort.files.checked import checked_stream
 from kohort.io.columns import Slices
 
@@ -53,24 +52,9 @@ def _with_used_texts(table: pa.Table) -> pa.Table:
     for place, column in enumerate(table.columns):
         if not _is_not_encoded_text(column.type):
             field = table.schema.field(place)
-            used = _used_texts(column)
+            used = without_unused(column).cast(pa.dictionary(pa.int32(), column.type.value_type))
             table = table.set_column(place, field.with_type(used.type), used)
     return table
-
-
-def _used_texts(column: pa.ChunkedArray) -> pa.Array:
-    kind = pa.dictionary(pa.int32(), column.type.value_type)
-    if not len(column):
-        return pa.array([], kind)
-    encoded = column.unify_dictionaries().combine_chunks()
-    encoded = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded
-    codes = pc.fill_null(encoded.indices, 0).to_numpy(zero_copy_only=False)
-    missing = encoded.indices.is_null().to_numpy(zero_copy_only=False) if encoded.null_count else None
-    used = np.bincount(codes if missing is None else codes[~missing], minlength=len(encoded.dictionary)) > 0
-    number = (np.cumsum(used) - 1).astype(np.int32)
-    number = np.append(number, np.int32(0))  # for the code 0 of missing values where there are no others
-    numbers = pa.array(number[codes], mask=missing)
-    return pa.DictionaryArray.from_arrays(numbers, encoded.dictionary.filter(pa.array(used)))
 
 
 def read_arrow(path: Path) -> pa.Table:

@@ -115,9 +115,6 @@ class CertifiedOrder(_Part):
 
     shuffle: bool | Literal["auto"] = Field(description="What was asked for.")
     shuffled: bool = Field(description="Whether the records stand in another order than the original's.")
-    tells: list[str] = Field(
-        description="Columns about which the original order reveals something, or `the classes`."
-    )
     attack: dict[str, Any] | None = Field(
         description=(
             "What an attack on the order achieves, where the order is kept and the records are sorted."

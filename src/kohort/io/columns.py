@@ -9,17 +9,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kohort.data.column import code_column
+from kohort.data.taking import without_dictionaries
 from kohort.errors import UnsupportedError
 
 __all__ = [
     "LARGEST_EXACT",
     "Slices",
-    "fine_times_as_text",
     "has_no_text",
     "holds_bytes",
+    "is_fine_or_zoned",
     "long_numbers_as_text",
     "refuse_columns",
     "rows_per_slice",
+    "times_as_text",
 ]
 
 CELLS_PER_SLICE = 1 << 21
@@ -65,9 +67,7 @@ def rows_per_slice(n_columns: int) -> int:
 def _plain_type(kind: pa.DataType, keep: Callable[[pa.DataType], bool] | None) -> pa.DataType:
     if keep is not None and keep(kind):
         return kind
-    if isinstance(kind, pa.BaseExtensionType):
-        return kind.storage_type
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
+    return without_dictionaries(kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind)
 
 
 def refuse_columns(schema: pa.Schema, format_name: str, refused: Callable[[pa.DataType], bool]) -> None:
@@ -101,32 +101,38 @@ def has_no_text(kind: pa.DataType) -> bool:
 
 
 def long_numbers_as_text(table: pa.Table) -> pa.Table:
-    """The table with columns of whole numbers too long for a float as text: no digit is lost."""
+    """The table with columns of numbers too long for a float as text: no digit is lost."""
     for index, field in enumerate(table.schema):
-        if pa.types.is_integer(field.type) and _has_long_numbers(table.column(index)):
+        number = pa.types.is_integer(field.type) or pa.types.is_decimal(field.type)
+        if number and _has_long_numbers(table.column(index)):
             table = table.set_column(index, field.name, table.column(index).cast(pa.string()))
     return table
 
 
 def _has_long_numbers(column: pa.ChunkedArray) -> bool:
     ends = pc.min_max(column).as_py()
-    return ends["min"] is not None and max(-ends["min"], ends["max"]) > LARGEST_EXACT
+    if ends["min"] is None:
+        return False
+    scale = column.type.scale if pa.types.is_decimal(column.type) else 0
+    return max(-ends["min"], ends["max"]) * 10**scale > LARGEST_EXACT
 
 
-def fine_times_as_text(table: pa.Table) -> pa.Table:
-    """The table with times finer than a millisecond as text, for programs that would cut them off."""
+def times_as_text(table: pa.Table, unfit: Callable[[pa.ChunkedArray], bool]) -> pa.Table:
+    """The table with dates and times that a program would change as text: nothing of them is lost."""
     for index, field in enumerate(table.schema):
-        if (pa.types.is_timestamp(field.type) or pa.types.is_time(field.type)) and _has_fine_times(
-            table.column(index)
-        ):
+        if pa.types.is_temporal(field.type) and unfit(table.column(index)):
             coded = code_column(field.name, table.column(index))
             texts = pa.array(coded.texts, pa.string()).take(pa.array(coded.codes))
             table = table.set_column(index, field.name, texts)
     return table
 
 
-def _has_fine_times(column: pa.ChunkedArray) -> bool:
-    per_millisecond = {"us": 1_000, "ns": 1_000_000}.get(column.type.unit)
+def is_fine_or_zoned(column: pa.ChunkedArray) -> bool:
+    """Whether times are finer than a millisecond, or of a time zone: most programs would cut that off."""
+    kind = column.type
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        return True
+    per_millisecond = {"us": 1_000, "ns": 1_000_000}.get(getattr(kind, "unit", ""))
     if per_millisecond is None:
         return False
     ticks = column.cast(pa.int64())

@@ -13,15 +13,17 @@ from typing import Any
 import fastexcel
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kohort.errors import InputError, UnsupportedError
 from kohort.files.checked import write_checked
 from kohort.io.columns import (
     Slices,
-    fine_times_as_text,
     has_no_text,
+    is_fine_or_zoned,
     long_numbers_as_text,
     refuse_columns,
+    times_as_text,
 )
 from kohort.io.header import invented_names
 from kohort.io.polars_work import by_polars, refuse_distant_dates
@@ -30,7 +32,7 @@ from kohort.io.sheets import choose_sheet, refuse_flaws
 __all__ = ["read_excel", "write_excel"]
 
 MOST_RECORDS, MOST_COLUMNS, LONGEST_CELL = 1_048_575, 16_384, 32_767
-WORKBOOK_OPTIONS = {"in_memory": True, "remove_timezone": True}
+WORKBOOK_OPTIONS = {"in_memory": True}
 DAY_0 = datetime.date(1899, 12, 31)
 SAME_EVERY_TIME = datetime.datetime(2000, 1, 1)
 """The creation date of every workbook: equal tables are equal files."""
@@ -97,7 +99,7 @@ def write_excel(table: pa.Table, path: Path) -> None:
         )
     refuse_columns(table.schema, "Excel", has_no_text)
     refuse_distant_dates(table, "Excel")
-    table = fine_times_as_text(long_numbers_as_text(table))
+    table = times_as_text(long_numbers_as_text(table), _is_unfit)
     from xlsxwriter import Workbook  # slow to import, and seldom needed
 
     file = io.BytesIO()
@@ -157,15 +159,23 @@ def _write_float(sheet: Any, row: int, column: int, value: float) -> int:
         return 0
     if value in (float("inf"), float("-inf")):
         return sheet.write_string(row, column, str(value))
-    return sheet.write_number(row, column, value)
+    return sheet.write_number(row, column, _AllDigits(value))
+
+
+class _AllDigits(float):
+    """A float that is written with as many digits as it takes, 17 of them at most; the package has 16."""
+
+    def __format__(self, form: str) -> str:
+        return float.__repr__(self)
 
 
 def _date_writer(sheet: Any, style: Any) -> Callable[[int, int, Any], int]:
-    """A function that writes dates; those before 1900, where Excel's calendar begins, become text."""
+    return lambda row, column, value: sheet.write_datetime(row, column, value, style)
 
-    def write(row: int, column: int, value: datetime.date) -> int:
-        if value.year < 1900:
-            return sheet.write_string(row, column, value.isoformat())
-        return sheet.write_datetime(row, column, value, style)
 
-    return write
+def _is_unfit(column: pa.ChunkedArray) -> bool:
+    """Whether cells cannot hold all of these dates or times: Excel's calendar begins with 1900."""
+    if is_fine_or_zoned(column):
+        return True
+    least = None if pa.types.is_time(column.type) else pc.min(column).as_py()
+    return least is not None and least.year < 1900

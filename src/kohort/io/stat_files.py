@@ -9,16 +9,16 @@ from typing import Any
 
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kohort.errors import InputError
 from kohort.extras import missing_package
 from kohort.io.columns import (
     Slices,
-    fine_times_as_text,
     has_no_text,
+    is_fine_or_zoned,
     long_numbers_as_text,
     refuse_columns,
+    times_as_text,
 )
 from kohort.io.polars_work import by_polars, refuse_distant_dates, wide_decimals_as_text
 from kohort.io.stat_check import check_written
@@ -109,9 +109,5 @@ def _write(coded: CodedTable, path: Path, function: str, title: str, **options: 
 
 
 def _fitting(table: pa.Table) -> pa.Table:
-    """The table in types that both programs have: text for what they would round, clocks without zones."""
-    table = fine_times_as_text(wide_decimals_as_text(long_numbers_as_text(table)))
-    for index, field in enumerate(table.schema):
-        if pa.types.is_timestamp(field.type) and field.type.tz is not None:
-            table = table.set_column(index, field.name, pc.local_timestamp(table.column(index)))
-    return table
+    """The table in types that both programs have: text for what they would round."""
+    return times_as_text(wide_decimals_as_text(long_numbers_as_text(table)), is_fine_or_zoned)

@@ -99,6 +99,8 @@ def _natural(column: pl.Series) -> pl.Series:
     """The column with whole numbers and missing texts restored: files hold floats and empty texts."""
     if column.dtype == pl.String:
         return column.set(column == "", None)
+    if column.dtype == pl.Datetime:  # seconds as floats in SPSS: what is below a millisecond is rounding
+        return column.dt.round("1ms")
     if not column.dtype.is_float():
         return column
     values = column.drop_nulls()

@@ -48,7 +48,7 @@ _MORE = """\
 #nulls: star           # publish a missing value as *, instead of treating it as a value of its own
 #formulas: escape      # in CSV files, an apostrophe before text that a spreadsheet would compute
 #others: drop          # what becomes of columns that are not named above: error, keep or drop
-#shuffle: true         # publish the records in another order, even where the original order reveals nothing
+#shuffle: false        # keep the original order, which links the release to any file in that order
 #seed: 1               # the same seed gives the same release
 #time_limit: 60        # seconds; then the best release so far is used
 #title: Our patients   # the name of the data set, for the report

@@ -117,17 +117,16 @@ def apply_maps(
     published = publish(prepared, recoding)
     if not published.n_records:
         raise InfeasibleError("Every record would be withheld: no class satisfies the models of the maps.")
-    order = settle_order(prepared, published)
+    published, order = settle_order(prepared, published)
     verdict = None if k is None else _verified(prepared, published).cautioned(*order.cautions)
     n_withheld, n_starred = _counted(prepared, recoding, published)
     return Applied(
-        published=replace(published, kept=order.rows),
+        published=published,
         maps=maps,
         withheld=n_withheld,
         remarks=(
             *withheld_notes(n_withheld, published.n_left_out, published.broken),
             *_starred_note(n_starred, maps.request.suppression),
-            *order.notes,
             *(f"{caution.what} {caution.advice}" for caution in order.cautions if verdict is None),
         ),
         unseen=unknown,

@@ -56,14 +56,17 @@ def make_release(
         tie = tie_to_ledger(prepared)
         choice = choose(prepared.problem, request, None if tie is None else tie.known.standing)
     problem, solution, published = _solved(prepared, choice, clock, progress, stop)
+    if not published.n_records:
+        refuse_dropping(published.broken)
+        raise InternalError("Every record would be withheld. Nothing was written.")
+    with clock("order"):
+        published, order = settle_order(with_counterfeits(prepared, solution.recoding)[0], published)
     with clock("verify"):
         verified = _verified(prepared, published)
         figures = checked_figures(problem, solution, verified.loss or {}, request)
         tied = None if tie is None else tie.settled(solution.recoding, published, compared=compared)
     if tied is not None:
         tied = _beside_alone(tied, prepared, choice, clock)
-    with clock("order"):
-        order = settle_order(with_counterfeits(prepared, solution.recoding)[0], published)
     return _release(prepared, choice, solution, published, verified, figures, order, clock, tied)
 
 
@@ -103,9 +106,6 @@ def _published(prepared: Prepared, recoding: Recoding) -> Published:
 
 def _verified(prepared: Prepared, published: Published) -> Verification:
     """The verdict on the published table and its costs; a verdict that does not hold is our bug."""
-    if not published.n_records:
-        refuse_dropping(published.broken)
-        raise InternalError("Every record would be withheld. Nothing was written.")
     measured = verify_published if prepared.files is None else _files_measured
     found = measured(prepared, published)
     if not found.verdict.holds:
@@ -152,8 +152,7 @@ def _release(
         request=request,
         roles=prepared.roles,
         problem=prepared.problem,
-        columns=published.columns,
-        rows=order.rows,
+        published=published,
         verdict=verdict,
         loss=figures.loss,
         unweighted_loss=verified.unweighted_loss,
@@ -161,7 +160,7 @@ def _release(
         parameters=choice.parameters,
         guarantee=figures.guarantee,
         bound=figures.bound,
-        notes=release_notes(prepared, choice, solution, published, verdict, order),
+        notes=release_notes(prepared, choice, solution, published, verdict),
         seconds=clock.seconds,
         items=ItemsPart.of(prepared.problem, recoding, choice.items, request),
         scheme=dict(recoding.search) or None,
@@ -170,5 +169,4 @@ def _release(
         order=order,
         files=prepared.files,
         tied=tied,
-        filled=published.dataset if published.counterfeits else None,
     )

@@ -9,7 +9,6 @@ import pyarrow as pa
 from kohort.data.formulas import formula_cells
 from kohort.errors import counted
 from kohort.pipeline.choose import Choice
-from kohort.pipeline.order import PublishedOrder
 from kohort.pipeline.perturb import perturbation_notes
 from kohort.pipeline.prepare import Prepared
 from kohort.pipeline.publish import Published
@@ -44,7 +43,6 @@ def release_notes(
     solution: Solution,
     published: Published,
     verdict: Verdict,
-    order: PublishedOrder,
 ) -> tuple[str, ...]:
     """Sentences that the person who signs should read."""
     return (
@@ -59,7 +57,6 @@ def release_notes(
         *basket_notes(prepared.items if not prepared.attributes else None),
         *withheld_notes(verdict.withheld, published.n_left_out, published.broken),
         *_counterfeit_notes(published.counterfeits),
-        *order.notes,
         *solution.recoding.notes,
         *formula_notes(published, prepared.request),
         *solution.notes,

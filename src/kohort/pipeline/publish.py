@@ -17,12 +17,15 @@ from kohort.data.compact_column import smallest_type
 from kohort.data.counting import count_codes, stretches_of
 from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR
+from kohort.data.frame_categories import with_used_categories
 from kohort.data.freed_memory import give_memory_back
 from kohort.data.published_dataset import PublishedDataset
 from kohort.data.streamed_dataset import StreamedDataset
-from kohort.data.taking import take_records
+from kohort.data.taking import take_records, without_unused
+from kohort.data.value_codes import value_codes
 from kohort.late import LateModule
 from kohort.pipeline.averages import averaged_columns
+from kohort.pipeline.compared import compared
 from kohort.pipeline.identifiers import masked, pseudonyms
 from kohort.pipeline.prepare import Prepared
 from kohort.pipeline.request import Request
@@ -37,7 +40,6 @@ else:
 
 __all__ = ["Published", "labelled", "publish", "replaced_columns"]
 
-_MANY = 1 << 20  # records from which on labels are held in as few bytes as they need
 Columns = Mapping[str, pa.Array | None]
 
 
@@ -97,15 +99,41 @@ class Published:
             return PublishedDataset(self.dataset, self.names, self.columns, self.kept)
         return Dataset(self.arrow)
 
+    def value_codes(self, name: str) -> np.ndarray:
+        """Numbers for the values of a published column that depend on them alone: see `value_codes`."""
+        if isinstance(self.dataset, StreamedDataset):
+            return self.shown.value_codes(name)
+        return value_codes(self._values(name, self.kept))
+
+    def _values(self, name: str, rows: np.ndarray | None) -> pa.ChunkedArray | pa.Array:
+        replaced = self.columns.get(name)
+        column = self.dataset.arrow(name) if replaced is None else replaced
+        return column if rows is None else take_records(column, rows)
+
+    def held(self) -> Published:
+        """The same, with all that is published taken out of the table that came: what happens to it later
+        changes nothing of the release."""
+        if not isinstance(self.dataset, StreamedDataset):
+            _ = self.arrow, self._untouched
+        return self
+
+    @cached_property
+    def _untouched(self) -> Any:
+        """The columns that are published as they came, as the kind of dataframe that came in; None: Arrow."""
+        if isinstance(self.dataset, StreamedDataset) or self.dataset.is_arrow:
+            return None
+        frame = nw.maybe_reset_index(self.dataset.frame)
+        names = [name for name in self.names if self.columns.get(name) is None]
+        frame = frame.select(names or self.dataset.names[:1])  # a frame without columns has no records
+        return with_used_categories(nw.maybe_reset_index(frame[self.rows]))
+
     @cached_property
     def arrow(self) -> pa.Table:
         """The published table in Arrow, with dictionaries where values repeat."""
         arrays, fields = [], []
         for name in self.names:
-            replaced = self.columns.get(name)
-            column = self.dataset.arrow(name) if replaced is None else replaced
-            arrays.append(column if self.kept is None else take_records(column, self.kept))
-            fields.append(self.field(name, column.type))
+            arrays.append(without_unused(self._values(name, self.rows)))
+            fields.append(self.field(name, arrays[-1].type))
         return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
     def field(self, name: str, kind: pa.DataType) -> pa.Field:
@@ -117,17 +145,17 @@ class Published:
 
     @cached_property
     def native(self) -> Any:
-        """The published table as the kind of dataframe that came in; no index survives."""
-        frame = nw.maybe_reset_index(self.dataset.frame)
-        frame = frame.drop([name for name, column in self.columns.items() if column is None])
-        texts = pa.table({n: _plain(column) for n, column in self.columns.items() if column is not None})
-        new = nw.from_arrow(texts, backend=nw.get_native_namespace(self.dataset.frame))
-        frame = frame.with_columns(*(new[name] for name in texts.column_names))
-        native = frame.to_native()
-        if self.kept is not None and isinstance(native, pa.Table):
-            columns = [take_records(column, self.kept) for column in native.columns]
-            return pa.table(columns, schema=native.schema)
-        return native if self.kept is None else nw.maybe_reset_index(frame[self.kept]).to_native()
+        """The published table as the kind of dataframe that came in, compared with what was verified."""
+        replaced = [name for name in self.names if self.columns.get(name) is not None]
+        texts = {name: _plain(self.arrow[name]) for name in replaced}
+        if self._untouched is None:
+            columns = [texts.get(name, self.arrow[name]) for name in self.names]
+            made = pa.table(columns, names=self.names)
+        else:
+            new = nw.from_arrow(pa.table(texts), backend=nw.get_native_namespace(self.dataset.frame))
+            frame = nw.from_native(self._untouched).with_columns(*(new[name] for name in replaced))
+            made = frame.select(self.names).to_native()
+        return compared(made, self.arrow)
 
 
 def publish(prepared: Prepared, recoding: Recoding) -> Published:
@@ -136,14 +164,14 @@ def publish(prepared: Prepared, recoding: Recoding) -> Published:
         give_memory_back()
     request = prepared.request
     columns = replaced_columns(prepared, recoding)
-    if prepared.attributes and (_leaves_out(request)):
-        return Published(prepared.dataset, columns, np.flatnonzero(~recoding.withheld))
-    if not recoding.withheld.any():
-        return Published(prepared.dataset, columns)
-    shown = starred([columns[attribute.name] for attribute in prepared.attributes])
-    broken = broken_by(request.table_models, prepared.sensitive, prepared.persons, shown)
-    left = np.flatnonzero(~recoding.withheld) if broken else None
-    return Published(prepared.dataset, columns, left, broken)
+    generalized = frozenset(attribute.name for attribute in prepared.attributes)
+    broken, withheld = None, recoding.withheld
+    drops = bool(prepared.attributes) and _leaves_out(request)
+    if not drops and withheld.any():
+        shown = starred([columns[name] for name in generalized])
+        broken = broken_by(request.table_models, prepared.sensitive, prepared.persons, shown)
+    kept = np.flatnonzero(~withheld) if drops or broken else None
+    return Published(prepared.dataset, columns, kept, broken, generalized)
 
 
 def _leaves_out(request: Request) -> bool:
@@ -191,20 +219,7 @@ def _replaced_identifiers(prepared: Prepared) -> dict[str, pa.Array | None]:
 def labelled(published: PublishedColumn, withheld: np.ndarray, null_is_star: bool) -> pa.DictionaryArray:
     """A column of labels, listed alphabetically so that the file does not show any other order."""
     labels = [STAR if label is None and null_is_star else label for label in published.labels]
-    if len(withheld) >= _MANY:
-        return _small_dictionary(labels, published.of_record, withheld)
-    known = sorted({label for label in labels if label is not None} | {STAR})
-    number = {label: code for code, label in enumerate(known)}
-    code_of_label = np.array([-1 if label is None else number[label] for label in labels], dtype=np.int32)
-    codes = code_of_label[published.of_record]
-    codes[withheld] = number[STAR]
-    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), pa.array(known, pa.string()))
-
-
-def _small_dictionary(
-    labels: list[str | None], of_record: np.ndarray, withheld: np.ndarray
-) -> pa.DictionaryArray:
-    """The same with the labels in use alone, and as few bytes for a record as these need."""
+    of_record = published.of_record
     uses = count_codes(of_record, len(labels)) - count_codes(of_record[withheld], len(labels))
     shown = {label for label, n in zip(labels, uses) if n and label is not None}
     known = sorted(shown | ({STAR} if withheld.any() else set()))
@@ -219,5 +234,5 @@ def _small_dictionary(
     return pa.DictionaryArray.from_arrays(pa.array(indices, mask=missing), pa.array(known, pa.string()))
 
 
-def _plain(column: pa.Array) -> pa.Array:
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column

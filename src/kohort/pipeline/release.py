@@ -28,7 +28,7 @@ from kohort.pipeline.two_files import TwoFiles
 from kohort.problem.problem import Problem
 from kohort.problem.roles import Roles
 from kohort.recoding.recoding import Recoding
-from kohort.verification import Verdict
+from kohort.verification import SliceCheck, Verdict
 from kohort.version import __version__
 
 __all__ = ["VerifiedRelease"]
@@ -55,10 +55,10 @@ class VerifiedRelease(HoldsOriginal):
     recoding  how each record is published, in codes
     cut_by_time  whether a time limit ended the search; only then may the same input, spec, version and seed
               give a different release
-    order     the order in which the records are published, and what the original order gives away
+    published the table as it is published, in its order: the one that was verified
+    order     what the order in which the records are published gives away
     files     the tables of people and of events that were joined for it; None where there is one table
     tied      its place among all releases of the same people; None without a ledger
-    filled    the table with the counterfeits after its records; None where there are none
     """
 
     _instead = (
@@ -70,8 +70,7 @@ class VerifiedRelease(HoldsOriginal):
     request: Request
     roles: Roles
     problem: Problem
-    columns: Mapping[str, pa.Array | None]
-    rows: np.ndarray | None
+    published: Published
     verdict: Verdict
     loss: dict[str, float]
     algorithm: str
@@ -88,25 +87,26 @@ class VerifiedRelease(HoldsOriginal):
     order: PublishedOrder | None = None
     files: TwoFiles | None = None
     tied: TiedRelease | None = None
-    filled: Dataset | None = None
 
-    @cached_property
-    def _published(self) -> Published:
-        generalized = frozenset(self.roles.having("quasi-identifier"))
-        dataset = self.dataset if self.filled is None else self.filled
-        return Published(
-            dataset, self.columns, self.rows, generalized=generalized, counterfeits=self.counterfeits
-        )
+    @property
+    def columns(self) -> Mapping[str, pa.Array | None]:
+        """The columns that are changed, in the order of the original; None: the column is dropped."""
+        return self.published.columns
+
+    @property
+    def rows(self) -> np.ndarray | None:
+        """The records that are published, in this order; None: all of them, as they came."""
+        return self.published.kept
 
     @property
     def counterfeits(self) -> int:
         """How many of the published records are nobody's."""
-        return 0 if self.filled is None else self.filled.n_records - self.dataset.n_records
+        return self.published.counterfeits
 
     @property
     def table(self) -> Any:
         """The published table: pandas, Polars or PyArrow, as it came. Of two tables, that of the people."""
-        return self._published.native if self.files is None else self._native_files[0]
+        return self.published.native if self.files is None else self._native_files[0]
 
     @property
     def events(self) -> Any:
@@ -116,28 +116,28 @@ class VerifiedRelease(HoldsOriginal):
     @property
     def arrow(self) -> pa.Table:
         """The published table in Arrow, with dictionaries where values repeat; two tables are joined."""
-        return self._published.arrow
+        return self.published.arrow
 
     @property
     def shown(self) -> Dataset:
         """The published table in codes; two tables are joined."""
-        return self._published.shown
+        return self.published.shown
 
     def slices(
         self, rows_per_slice: Callable[[int], int], folder: Path, progress: Progress | None = None
-    ) -> AbstractContextManager[tuple[pa.Schema, Iterator[pa.Table]]]:
+    ) -> AbstractContextManager[tuple[pa.Schema, Iterator[pa.Table], SliceCheck]]:
         """The published table in slices, of an original that is read in batches: see `published_slices`."""
-        return published_slices(self._published, rows_per_slice, folder, progress)
+        return published_slices(self.published, rows_per_slice, folder, progress)
 
     @cached_property
     def parted(self) -> tuple[pa.Table, pa.Table | None]:
         """The published tables in Arrow: the one, or that of people and that of events."""
-        return (self.arrow, None) if self.files is None else self.files.parted(self._published)
+        return (self.arrow, None) if self.files is None else self.files.parted(self.published)
 
     @cached_property
     def _native_files(self) -> tuple[Any, Any]:
         assert self.files is not None
-        return self.files.native(self._published)
+        return self.files.native(self.published)
 
     @cached_property
     def sides(self) -> BeforeAfter:
@@ -146,7 +146,7 @@ class VerifiedRelease(HoldsOriginal):
 
     @property
     def published_names(self) -> list[str]:
-        return self._published.names
+        return self.published.names
 
     @property
     def cost(self) -> float:
@@ -171,7 +171,7 @@ class VerifiedRelease(HoldsOriginal):
     @property
     def original_rows(self) -> np.ndarray:
         """The number of the original of each published record, counted from 0; -1 for a counterfeit."""
-        return self._published.originals
+        return self.published.originals
 
     @property
     def suppressed_as(self) -> str | None:

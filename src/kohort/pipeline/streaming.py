@@ -59,10 +59,11 @@ def published_slices(
     rows_per_slice: Callable[[int], int],
     folder: Path,
     progress: Progress | None = None,
-) -> Iterator[tuple[pa.Schema, Iterator[pa.Table]]]:
+) -> Iterator[tuple[pa.Schema, Iterator[pa.Table], SliceCheck]]:
     """The published table in slices, in its published order, from a new reading of the original.
 
-    Each part of it is compared with what was verified before it is handed on: see `SliceCheck`.
+    Each part of it is compared with what was verified before it is handed on: see `SliceCheck`, which then
+    knows what is to be found where the slices were written.
 
     rows_per_slice  how many records a slice has, by the number of columns
     folder          where drafts are put if the records are in another order than the original's
@@ -77,7 +78,7 @@ def published_slices(
         with closing(batches):  # whatever happens, files are closed and drafts removed before this returns
             first = next(batches)
             rows = rows_per_slice(len(first.schema.names))
-            yield first.schema, in_slices(chain([first], batches), first.schema, rows)
+            yield first.schema, in_slices(chain([first], batches), first.schema, rows), check
 
 
 def _originals(

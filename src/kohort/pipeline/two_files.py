@@ -19,6 +19,7 @@ from kohort.data.dataset import Dataset
 from kohort.data.taking import take_records
 from kohort.errors import InfeasibleError, InputError, counted
 from kohort.late import LateModule
+from kohort.pipeline.compared import compared
 from kohort.pipeline.people import refuse_missing_persons
 from kohort.pipeline.request import Request
 
@@ -108,7 +109,8 @@ def _like(original: Dataset, table: pa.Table) -> Any:
         for column in table.columns
     ]
     backend = nw.get_native_namespace(original.frame)
-    return nw.from_arrow(pa.table(plain, names=table.column_names), backend=backend).to_native()
+    made = nw.from_arrow(pa.table(plain, names=table.column_names), backend=backend).to_native()
+    return compared(made, table)
 
 
 def grouped_by_person(rows: np.ndarray, person: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from kohort.errors import InputError, UnsupportedError, did_you_mean
 from kohort.files.outputs import Outputs
 from kohort.io.baskets import BasketShape
 from kohort.io.columns import Slices, rows_per_slice
-from kohort.io.data_files import write_data, write_data_slices
+from kohort.io.data_files import write_data_slices
 from kohort.io.databases import DatabaseTable
 from kohort.io.databases.table_draft import TableDraft, table_draft
 from kohort.io.hierarchies import write_hierarchy
@@ -28,6 +28,7 @@ from kohort.pipeline import Request
 from kohort.publication.into_database import load_release, refuse_target
 from kohort.publication.ledger import next_in, write_entry
 from kohort.publication.release import Release
+from kohort.publication.written import check_file, write_verified
 from kohort.report.asked import check_report_path, check_version
 from kohort.report.dossier.asked import check_dossier
 
@@ -238,8 +239,9 @@ class ReleaseFiles:
         if isinstance(release.dataset, StreamedDataset) and writes_slices(out):
             delimiter = None if origin.file is None or ".tsv" in out.suffixes else origin.file.delimiter
             options: dict[str, Any] = {"delimiter": delimiter, "formulas": release.request.formulas}
-            with release.slices(rows_per_slice, out.parent, progress) as (schema, tables):
+            with release.slices(rows_per_slice, out.parent, progress) as (schema, tables, check):
                 write_data_slices(Slices(schema, tables), out, **options)
+            check_file(check.of_written, out, **options)
             return
         for table, path, file in zip(release.parted, (out, events), (origin.file, origin.events_file)):
             if table is None or path is None:
@@ -247,7 +249,7 @@ class ReleaseFiles:
             delimiter = None if file is None or ".tsv" in path.suffixes else file.delimiter
             formulas = release.request.formulas
             shape = None if isinstance(self.out, DatabaseTable) else origin.shape  # there, lists are cells
-            write_data(table, path, shape, delimiter=delimiter, formulas=formulas)
+            write_verified(table, path, shape, delimiter=delimiter, formulas=formulas)
 
     def _write_certificate(self, facts: dict[str, Any], draft_of: Mapping[Path, Path]) -> None:
         if self.certificate is not None:

@@ -88,7 +88,7 @@ class Release(JudgedRelease, VerifiedRelease):
 
         >>> import pyarrow as pa, kohort as ko
         >>> people = pa.table({"age": [21, 22, 41, 42]})
-        >>> release = ko.anonymize(people, quasi_identifiers=["age"], k=2)
+        >>> release = ko.anonymize(people, quasi_identifiers=["age"], k=2, shuffle=False)
         >>> release.as_numbers("age").to_pylist()
         [21.5, 21.5, 41.5, 41.5]
         """
@@ -187,7 +187,7 @@ class Release(JudgedRelease, VerifiedRelease):
 
         >>> import pyarrow as pa, kohort as ko, tempfile, pathlib
         >>> people = pa.table({"age": [21, 22, 41, 42]})
-        >>> release = ko.anonymize(people, quasi_identifiers=["age"], k=2)
+        >>> release = ko.anonymize(people, quasi_identifiers=["age"], k=2, shuffle=False)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     release.to_csv(f"{folder}/release.csv")
         ...     pathlib.Path(f"{folder}/release.csv").read_text().splitlines()

@@ -8,7 +8,7 @@ from kohort.verification.label_narrowing import OrderAttack
 from kohort.verification.parts import PartDemands, PartFound, WholeFound, unite_parts, verify_part
 from kohort.verification.proof import check_dual_proof
 from kohort.verification.proof_of_models import check_proof
-from kohort.verification.slice_check import SliceCheck
+from kohort.verification.slice_check import SliceCheck, WrittenCheck
 from kohort.verification.together import Together, verify_together
 from kohort.verification.two_files import JoinedTables, join_tables
 from kohort.verification.verdict import Check, ClassRisk, ModelVerdict, PeopleFound, Verdict
@@ -31,6 +31,7 @@ __all__ = [
     "Verdict",
     "Verification",
     "WholeFound",
+    "WrittenCheck",
     "attack_on_order",
     "check_dual_proof",
     "check_proof",

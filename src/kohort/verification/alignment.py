@@ -107,8 +107,18 @@ class _Comparison:
 
     def found(self) -> Alignment:
         if self.original.rows is not None:
-            return self._aligned(self.original.rows, ())
+            return self._aligned(self.original.rows, self._stated(self.original.rows))
         return self._without_file() if self.original.order is None else self._by_file(self.original.order)
+
+    def _stated(self, rows: np.ndarray | slice) -> tuple[Check, ...]:
+        """A failing check where the publisher does not state a different original for every record."""
+        n_originals, n_published = self.original.dataset.n_records, self.published.n_records
+        stated = np.arange(n_originals)[rows] if isinstance(rows, slice) else rows
+        times = np.bincount(stated, minlength=n_originals)
+        if len(stated) == n_published and len(times) == n_originals and times.max() < 2:
+            return ()
+        detail = "Some original records are published more than once, or not all have an original."
+        return (Check("records", False, detail),)
 
     def _by_file(self, order: np.ndarray) -> Alignment:
         before, after = self.original.dataset.n_records, self.published.n_records

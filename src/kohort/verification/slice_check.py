@@ -1,23 +1,29 @@
-"""Whether what is written, batch by batch, is what was verified: the same labels beside the same values.
+"""Whether what is published is what was verified: the same values in the same records, column by column.
 
-The verdict on a table that is read in batches is about the codes of its first reading. The second one, from
-which the release is written, is compared with these, record by record: then the verdict is about the file.
+A verdict is about the table in memory, or about the codes of a first reading. A file is read back before it
+gets its name, and a dataframe is looked at again; what is found there is compared with what was verified.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kohort.data.compact_column import StoredValues
 from kohort.data.published_dataset import PublishedDataset
-from kohort.data.value_codes import long_decimals
-from kohort.errors import InputError, InternalError
+from kohort.errors import InputError, InternalError, KohortError, UnsupportedError
+from kohort.verification.known_column import (
+    HashedColumn,
+    KnownColumn,
+    Rows,
+    VerifiedColumn,
+    held_column,
+    same_values,
+)
 
-__all__ = ["SliceCheck"]
-
-Rows = np.ndarray | slice
+__all__ = ["SliceCheck", "WrittenCheck"]
 
 
 class SliceCheck:
@@ -27,13 +33,16 @@ class SliceCheck:
     """
 
     def __init__(self, verified: PublishedDataset) -> None:
-        self.original = {name: _Known(values) for name, values in verified.original.held.items()}
+        self.original = {name: KnownColumn(values) for name, values in verified.original.held.items()}
         self.published = {
-            name: _Known(StoredValues.of(values))
+            name: KnownColumn(StoredValues.of(values))
             for name, values in verified.replaced.items()
             if values is not None
         }
+        handed_on = [n for n in verified.names if n not in self.published and n not in self.original]
+        self.handed_on = {name: HashedColumn(verified.field(name).type) for name in handed_on}
         self.names = verified.names
+        self.rows = verified.rows
         self.n_records = verified.original.n_records
         self.seen = 0
 
@@ -61,73 +70,79 @@ class SliceCheck:
 
     def compare_untouched(self, published: pa.RecordBatch, original: pa.RecordBatch) -> None:
         """Refuse a published batch whose other columns differ from those of its originals."""
-        for name in published.schema.names:
-            if name in self.published or name in self.original:
-                continue
-            if not _same(published.column(name), original.column(name)):
+        for name, hashed in self.handed_on.items():
+            if not same_values(published.column(name), original.column(name)):
                 raise _wrong(f"column {name!r} was changed")
+            hashed.add(published.column(name))
 
     def finish(self) -> None:
         """Refuse an original that ended early."""
         if self.seen != self.n_records:
             raise _changed(f"it had {self.n_records:,} records and now has {self.seen:,}")
 
-
-class _Known:
-    """The values of a column that was verified, numbered: equal values have one number."""
-
-    def __init__(self, values: StoredValues) -> None:
-        self.codes = values.codes
-        plain = _comparable(values.dictionary)
-        self.values = plain.unique().drop_null()
-        missing = len(self.values)
-        number = pc.fill_null(pc.index_in(plain, value_set=self.values), missing)
-        self.number_of_code = np.append(number.to_numpy(zero_copy_only=False), missing).astype(np.int32)
-
-    def are_at(self, rows: Rows, values: pa.Array) -> bool:
-        """Whether these values are those of the given records."""
-        found = self._numbers(values)
-        known = self.number_of_code[self.codes[rows]]
-        return found is not None and len(found) == len(known) and bool((found == known).all())
-
-    def _numbers(self, values: pa.Array) -> np.ndarray | None:
-        """The number of each value; None if there is one that is not known."""
-        if pa.types.is_null(values.type):
-            values = values.cast(pa.string())
-        encoded = values if pa.types.is_dictionary(values.type) else long_decimals(values).dictionary_encode()
-        plain = _comparable(encoded.dictionary)
-        if plain.type != self.values.type:
-            plain = plain.cast(self.values.type)
-        missing = len(self.values)
-        number = pc.index_in(plain, value_set=self.values, skip_nulls=True)
-        unknown = pc.and_(pc.is_null(number), pc.is_valid(plain))
-        of_code = np.append(pc.fill_null(number, missing).to_numpy(zero_copy_only=False), missing)
-        indices = pc.fill_null(encoded.indices.cast(pa.int32()), -1).to_numpy(zero_copy_only=False)
-        if pc.any(unknown).as_py():
-            used = np.bincount(indices + 1, minlength=len(of_code))[1:] > 0
-            if (used & unknown.to_numpy(zero_copy_only=False)).any():
-                return None
-        return of_code.astype(np.int32)[indices]
+    def of_written(self, place: str, *, holds_all: bool) -> WrittenCheck:
+        """Compares what is read back with these batches, once all of them were compared."""
+        known = {name: self.published.get(name) or self.original.get(name) for name in self.names}
+        columns = {name: found or self.handed_on[name] for name, found in known.items()}
+        n_records = self.n_records if self.rows is None else len(self.rows)
+        return WrittenCheck(columns, n_records, place, holds_all=holds_all, rows=self.rows)
 
 
-def _comparable(values: pa.Array) -> pa.Array:
-    """The values with one zero, and no NaN, which is a missing value."""
-    values = long_decimals(values)
-    if not pa.types.is_floating(values.type):
-        return values
-    plain = values.cast(pa.float64())
-    whole = pc.if_else(pc.is_nan(plain), pa.scalar(None, pa.float64()), plain)
-    return pc.if_else(pc.equal(whole, 0.0), pa.scalar(0.0), whole)
+class WrittenCheck:
+    """Compares what is read back of a release, part by part, with what was verified.
 
+    columns    the published columns
+    place      where it is read from, such as `the .xlsx file`
+    holds_all  whether there every value and every record can be told from any other
+    rows       the numbers by which the columns know the published records; None: they are in that order
+    """
 
-def _same(left: pa.Array, right: pa.Array) -> bool:
-    """Whether two columns are equal in every record; NaN is equal to NaN."""
-    if left.equals(right):
-        return True
-    if left.type != right.type or not pa.types.is_floating(left.type):
-        return False
-    both = [pc.if_else(pc.is_nan(part), pa.scalar(None, part.type), part) for part in (left, right)]
-    return both[0].equals(both[1])
+    def __init__(
+        self,
+        columns: Mapping[str, VerifiedColumn],
+        n_records: int,
+        place: str,
+        *,
+        holds_all: bool,
+        rows: np.ndarray | None = None,
+    ) -> None:
+        self.columns, self.n_records, self.rows = columns, n_records, rows
+        self.place, self.holds_all = place, holds_all
+        self.seen = 0
+
+    @classmethod
+    def of(cls, verified: pa.Table, place: str, *, holds_all: bool) -> WrittenCheck:
+        """Compares with a table in memory."""
+        columns = dict(zip(verified.column_names, map(held_column, verified.columns)))
+        return cls(columns, verified.num_rows, place, holds_all=holds_all)
+
+    def compare(self, part: pa.Table | pa.RecordBatch) -> None:
+        """Refuse the next records unless they are those that were verified."""
+        rows: Rows = slice(self.seen, self.seen + len(part))
+        self.seen += len(part)
+        if list(part.schema.names) != list(self.columns):
+            raise self._refusal("The list of columns")
+        if self.seen > self.n_records:
+            raise self._refusal("The number of records")
+        for name, known in self.columns.items():
+            if not known.are_at(rows if self.rows is None else self.rows[rows], part.column(name)):
+                raise self._refusal(f"Column {name!r}")
+
+    def finish(self) -> None:
+        """Refuse a table that ended early."""
+        if self.seen != self.n_records:
+            raise self._refusal("The number of records")
+        for name, column in self.columns.items():
+            if isinstance(column, HashedColumn) and not column.agrees:
+                raise self._refusal(f"Column {name!r}")
+
+    def _refusal(self, what: str) -> KohortError:
+        if self.holds_all:
+            return _wrong(f"{what[0].lower()}{what[1:]} of {self.place} is another")
+        return UnsupportedError(
+            f"{what} does not come back from {self.place} as it was verified: this format does not "
+            "distinguish everything that is in the release. Nothing was written. Write Parquet (.parquet)."
+        )
 
 
 def _changed(how: str) -> InputError:

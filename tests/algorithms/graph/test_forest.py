@@ -259,6 +259,7 @@ def test_the_table_of_the_introduction():
         privacy=[ko.KAnonymity(2)],
         cost="suppressions",
         algorithm="forest",
+        shuffle=False,
     )
     assert release.table.to_pydict() == {
         "age": ["*", "*", "27", "27"],

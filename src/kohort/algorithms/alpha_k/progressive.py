@@ -55,6 +55,7 @@ class Progressive(Algorithm):
     >>> release = ko.anonymize(
     ...     people, quasi_identifiers={"postcode": ko.mask()}, sensitive=["ill"], algorithm="progressive",
     ...     privacy=[ko.KAnonymity(2), ko.AlphaDeassociation("ill", 0.5, values=["c"])],
+    ...     shuffle=False,
     ... )
     >>> release.table["postcode"].to_pylist()
     ['4351', '4351', '435*', '435*']

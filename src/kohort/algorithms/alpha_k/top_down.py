@@ -45,6 +45,7 @@ class TopDown(Algorithm):
     >>> release = ko.anonymize(
     ...     people, quasi_identifiers={"postcode": ko.mask()}, sensitive=["ill"], algorithm="top-down",
     ...     privacy=[ko.KAnonymity(2), ko.AlphaDeassociation("ill", 0.5, values=["c"])],
+    ...     shuffle=False,
     ... )
     >>> release.table["postcode"].to_pylist()
     ['4351', '4351', '435*', '435*']

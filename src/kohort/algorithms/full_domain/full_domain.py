@@ -68,6 +68,7 @@ class FullDomain(Algorithm):
     >>> release = ko.anonymize(
     ...     people, quasi_identifiers={"postcode": ko.mask(), "sex": None}, privacy=[ko.KAnonymity(2)],
     ...     algorithm="full-domain", suppression=0.2, suppressed="drop",
+    ...     shuffle=False,
     ... )
     >>> release.table["postcode"].to_pylist(), release.table["sex"].to_pylist()
     (['435*', '435*', '436*', '436*'], ['f', 'f', 'm', 'm'])

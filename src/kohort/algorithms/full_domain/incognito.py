@@ -46,6 +46,7 @@ class Incognito(Algorithm):
     >>> release = ko.anonymize(
     ...     people, quasi_identifiers={"postcode": ko.mask(), "sex": None}, privacy=[ko.KAnonymity(2)],
     ...     algorithm="incognito",
+    ...     shuffle=False,
     ... )
     >>> release.table["postcode"].to_pylist(), release.table["sex"].to_pylist()
     (['43**', '43**', '43**', '43**'], ['f', 'm', 'f', 'm'])

@@ -37,7 +37,8 @@ class Mondrian(Algorithm):
     >>> import pyarrow as pa, kohort as ko
     >>> people = pa.table({"age": [21, 22, 41, 42]})
     >>> release = ko.anonymize(
-    ...     people, quasi_identifiers=["age"], privacy=[ko.KAnonymity(2)], algorithm=ko.Mondrian()
+    ...     people, quasi_identifiers=["age"], privacy=[ko.KAnonymity(2)], algorithm=ko.Mondrian(),
+    ...     shuffle=False,
     ... )
     >>> release.table["age"].to_pylist()
     ['[21, 22]', '[21, 22]', '[41, 42]', '[41, 42]']

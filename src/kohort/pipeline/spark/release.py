@@ -14,6 +14,7 @@ from kohort.pipeline.before_after import BeforeAfter
 from kohort.pipeline.choose import Choice
 from kohort.pipeline.clock import Clock
 from kohort.pipeline.order import PublishedOrder
+from kohort.pipeline.publish import Published
 from kohort.pipeline.release import VerifiedRelease
 from kohort.pipeline.spark.prepare import SparkPrepared
 from kohort.verification import Verification
@@ -50,8 +51,7 @@ class SparkRelease(VerifiedRelease):
             request=prepared.request,
             roles=prepared.roles,
             problem=prepared.problem,
-            columns={},
-            rows=None,
+            published=Published(prepared.dataset, {}),
             verdict=verified.verdict,
             loss=verified.loss or {},
             algorithm=choice.name,
@@ -59,7 +59,7 @@ class SparkRelease(VerifiedRelease):
             guarantee=None,
             bound=None,
             seconds=clock.seconds,
-            order=PublishedOrder(prepared.request.shuffle, None, shuffled=True),
+            order=PublishedOrder(prepared.request.shuffle),
             input_files=prepared.source.files,
             **made,
         )
