@@ -20,11 +20,10 @@ from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import counted
 from kohort.problem.attribute import Attribute
-from kohort.problem.costs import COSTS
 from kohort.problem.models import Model
 from kohort.verification.against_original import check_coverage, label_pairs
 from kohort.verification.caution import Caution
-from kohort.verification.measure import measure_costs, published_table
+from kohort.verification.measure import COST_NAMES, PublishedTable, measure_costs
 from kohort.verification.people import persons_in_release
 from kohort.verification.reading import read_column
 from kohort.verification.unprotected import (
@@ -129,7 +128,7 @@ def verify_part(published: Dataset, original: Dataset, demands: PartDemands) -> 
     withheld = classes.all_star_records if starred else np.zeros(published.n_records, dtype=bool)
     sizes = classes.sizes[~classes.all_star] if starred else classes.sizes
     shown = None if starred else pairs
-    table = published_table(classes.columns, readings, slice(None), withheld, sizes, shown)
+    table = PublishedTable.of(classes.columns, readings, slice(None), withheld, sizes, shown)
     kept = ~classes.all_star if starred else np.ones(len(classes.sizes), dtype=bool)
     columns = {name: published.sensitive_column(name) for name in demands.sensitive}
     certainty, known = {}, {}
@@ -146,8 +145,7 @@ def verify_part(published: Dataset, original: Dataset, demands: PartDemands) -> 
 def _of_part(attribute: Attribute, original: Dataset) -> Attribute:
     column = attribute.column
     assert isinstance(column, CountedColumn)
-    part = column.part(original.arrow(attribute.name))
-    return Attribute(part, attribute.domain, attribute.weight, attribute.tight)
+    return replace(attribute, column=column.part(original.arrow(attribute.name)))
 
 
 def unite_parts(parts: Sequence[PartFound], demands: PartDemands, whole: WholeFound) -> Verification:
@@ -248,7 +246,7 @@ def _united_loss(parts: Sequence[PartFound], verdict: Verdict) -> dict[str, floa
     """Every cost of the table: sums of those of its parts, or means over records."""
     records = [part.verdict.records for part in parts]
     loss = {}
-    for name in COSTS:
+    for name in COST_NAMES:
         costs = [part.loss[name] for part in parts]
         if name in _ADD_UP:
             loss[name] = fsum(costs)

@@ -14,7 +14,6 @@ from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.data.person_codes import record_weights
 from kohort.problem.attribute import Attribute
-from kohort.problem.costs import COSTS, PublishedTable
 from kohort.problem.roles import Roles
 from kohort.verification.against_original import check_columns_alone
 from kohort.verification.alignment import Alignment, align
@@ -26,7 +25,7 @@ from kohort.verification.holders import Holders, holders_of
 from kohort.verification.items import verify_baskets, with_items
 from kohort.verification.judge import Judge
 from kohort.verification.local_support import Levels
-from kohort.verification.measure import measure_costs, published_table
+from kohort.verification.measure import BY_RECORD, MEANS, PublishedTable, measure_costs
 from kohort.verification.perturbed import check_perturbed
 from kohort.verification.two_files import Eventless
 from kohort.verification.verdict import Check, Verdict
@@ -217,7 +216,7 @@ def _table(verdict: Verdict, classes: PublishedClasses, found: Alignment) -> Pub
     withheld[found.rows] = classes.all_star_records if starred else False
     sizes = classes.sizes[~classes.all_star] if starred else classes.sizes
     pairs = found.pairs if found.pairs and not withheld.any() else None
-    return published_table(classes.columns, found.readings, found.rows, withheld, sizes, pairs)
+    return PublishedTable.of(classes.columns, found.readings, found.rows, withheld, sizes, pairs)
 
 
 def _loss(table: PublishedTable, original: Original | None, found: Alignment) -> dict[str, float]:
@@ -225,7 +224,7 @@ def _loss(table: PublishedTable, original: Original | None, found: Alignment) ->
     weights = _weights(original)
     loss = measure_costs(table, weights if found.sure else None)
     if not found.sure:
-        unknown = [n for n in loss if COSTS[n].by_record or (weights is not None and COSTS[n].is_mean)]
+        unknown = [*BY_RECORD, *(() if weights is None else MEANS)]
         loss = {name: value for name, value in loss.items() if name not in unknown}
     return loss if found.items_ncp is None else loss | {"items-ncp": found.items_ncp}
 
@@ -247,7 +246,7 @@ def _unweighted_loss(
     """The costs that weights change as they would be without them; None where records have none."""
     if _weights(original) is None:
         return None
-    return {name: value for name, value in measure_costs(table).items() if COSTS[name].is_mean}
+    return {name: value for name, value in measure_costs(table).items() if name in MEANS}
 
 
 def _weights(original: Original | None) -> np.ndarray | None:

@@ -2,7 +2,7 @@
 
 from kohort.errors import InputError, did_you_mean
 from kohort.problem.costs.ambiguity import Ambiguity
-from kohort.problem.costs.cost import CellCost, Cost, Line, PublishedAttribute, PublishedTable, SeparableCost
+from kohort.problem.costs.cost import CellCost, Cost, Line, SeparableCost
 from kohort.problem.costs.discernibility import AverageClassSize, Discernibility, HierarchicalDiscernibility
 from kohort.problem.costs.entropy import Entropy, MonotoneEntropy
 from kohort.problem.costs.loss_metric import Loss, NormalizedCertaintyPenalty
@@ -14,8 +14,6 @@ __all__ = [
     "CellCost",
     "Cost",
     "Line",
-    "PublishedAttribute",
-    "PublishedTable",
     "SeparableCost",
     "Squares",
     "cost_named",

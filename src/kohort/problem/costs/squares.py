@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from kohort.errors import InternalError
-from kohort.problem.costs.cost import Cost, PublishedTable
+from kohort.problem.costs.cost import Cost
 
 __all__ = ["Squares"]
 
@@ -20,7 +19,3 @@ class Squares(Cost):
     name: ClassVar[str] = "squares"
     meaning: ClassVar[str] = "share of the variance of numbers that is lost within classes"
     of_numbers: ClassVar[bool] = True
-    by_record: ClassVar[bool] = True
-
-    def measure(self, table: PublishedTable) -> float:
-        raise InternalError("The cost squares is measured on numbers, not on labels.")
