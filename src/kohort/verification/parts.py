@@ -22,6 +22,7 @@ from kohort.errors import counted
 from kohort.problem.attribute import Attribute
 from kohort.problem.models import Model
 from kohort.verification.against_original import check_coverage, label_pairs
+from kohort.verification.as_written import AsWritten, compare_codes
 from kohort.verification.caution import Caution
 from kohort.verification.measure import COST_NAMES, PublishedTable, measure_costs
 from kohort.verification.people import persons_in_release
@@ -107,6 +108,7 @@ def verify_part(published: Dataset, original: Dataset, demands: PartDemands) -> 
     original  the same records as they were, in the same order
     """
     attributes = [_of_part(attribute, original) for attribute in demands.attributes]
+    published = AsWritten(published, [attribute.name for attribute in attributes])
     readings = [read_column(published.column(a.name), a) for a in attributes]
     pairs = label_pairs(published, readings, slice(None))
     persons = None
@@ -145,7 +147,10 @@ def verify_part(published: Dataset, original: Dataset, demands: PartDemands) -> 
 def _of_part(attribute: Attribute, original: Dataset) -> Attribute:
     column = attribute.column
     assert isinstance(column, CountedColumn)
-    return replace(attribute, column=column.part(original.arrow(attribute.name)))
+    values = original.arrow(attribute.name)
+    part = column.part(values)
+    compare_codes(part, values)
+    return replace(attribute, column=part)
 
 
 def unite_parts(parts: Sequence[PartFound], demands: PartDemands, whole: WholeFound) -> Verification:

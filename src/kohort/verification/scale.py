@@ -19,7 +19,7 @@ import numpy as np
 
 from kohort.data.column import Column
 
-__all__ = ["Position", "Scale", "moment_as_written", "period", "spelled"]
+__all__ = ["Position", "Scale", "exact_number", "moment_as_written", "period", "spelled"]
 
 Position = int | Decimal
 
@@ -60,7 +60,7 @@ class Scale:
             return self._places.get(text)
         if self.column.kind in ("date", "datetime"):
             return self._moment(text)
-        return _number(text)
+        return exact_number(text)
 
     def between(self, low: Position, high: Position, *, closed: bool) -> np.ndarray:
         """The codes of the values from low to high; high itself only if the interval is closed."""
@@ -120,7 +120,7 @@ class Scale:
         return moment - (offset or 0)
 
 
-def _number(text: str) -> Position | None:
+def exact_number(text: str) -> Position | None:
     """The exact number that a text spells: whole, decimal or infinite."""
     if _WHOLE_NUMBER.fullmatch(text):
         return int(text)

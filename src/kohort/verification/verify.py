@@ -17,7 +17,8 @@ from kohort.problem.attribute import Attribute
 from kohort.problem.roles import Roles
 from kohort.verification.against_original import check_columns_alone
 from kohort.verification.alignment import Alignment, align
-from kohort.verification.averages import lost_squares, read_averages
+from kohort.verification.as_written import AsWritten, compare_codes
+from kohort.verification.averages import Read, lost_squares, read_averages
 from kohort.verification.classes import PublishedClasses
 from kohort.verification.counterfeits import counting_people, numbered_apart, set_apart
 from kohort.verification.demands import Demands, Original
@@ -64,7 +65,7 @@ def verify(
     population   the quasi-identifiers of everybody whom promises compare the table with
     checks       what else was checked, as a part of the verdict
     """
-    published, original, averages = read_averages(published, demands, original)
+    published, original, averages = _read(published, demands, original)
     shown = _shown_items(published, demands)
     apart = set_apart(published, demands, original)
     original = apart.original
@@ -100,6 +101,16 @@ def verify(
         return Verification(verdict)
     loss = _loss(table, original, found) | _squares(demands, original, found, classes)
     return Verification(verdict, loss, _unweighted_loss(table, original, found))
+
+
+def _read(published: Dataset, demands: Demands, original: Original | None) -> Read:
+    """The published table as it is written, means in it as intervals; codes of the original are compared."""
+    if original is not None:
+        for attribute in original.attributes:
+            compare_codes(attribute.column, original.dataset.arrow(attribute.name))
+    names = (demands.roles if original is None else original.roles).having("quasi-identifier")
+    table, known, checks = read_averages(AsWritten(published, names), demands, original)
+    return (AsWritten(table, names) if checks else table), known, checks
 
 
 def _shown_items(published: Dataset, demands: Demands) -> Baskets | None:
