@@ -270,6 +270,9 @@ class _Reader:
         """Which of these values a label holds by what it says; all, where it is nothing but a name."""
         column, scale = self.attribute.column, self.scale
         if (ends := self.interval(label)) is not None:
+            day = period(label[:-1].rpartition(", ")[2]) if ends.closed and not column.listed else None
+            if column.kind == "datetime" and day is not None:  # which belongs to the interval as a whole
+                return np.isin(codes, scale.between(ends.low, day[1], closed=False))
             return np.isin(codes, ends.codes)
         sign, blank, limit = label.partition(" ")
         if column.ordered and blank and sign in ("<", ">=") and scale.position(limit) is not None:

@@ -6,8 +6,8 @@ import numpy as np
 
 from kohort.data.column import Column
 from kohort.data.dataset import Dataset
-from kohort.data.times import local_days, moment_of_text
 from kohort.errors import counted
+from kohort.verification.scale import Position, Scale
 from kohort.verification.verdict import Check
 
 __all__ = ["check_shifted"]
@@ -44,12 +44,8 @@ def check_shifted(
     return Check(f"shift of {name!r}", not wrong, detail)
 
 
-def _moments(column: Column) -> list[int | None]:
+def _moments(column: Column) -> list[Position | None]:
     """The moment of each record in nanoseconds; None where it is missing or no date."""
-    if column.kind == "date":
-        known = [None if text is None else local_days([text])[0] * _DAY for text in column.texts]
-    elif column.kind == "datetime":
-        known = [None if text is None else moment_of_text(text) for text in column.texts]
-    else:
-        known = [None] * len(column.texts)
+    times = column.kind in ("date", "datetime")
+    known = Scale(column).positions if times else [None] * len(column.texts)
     return [known[code] for code in column.codes.tolist()]
