@@ -18,6 +18,8 @@ from kohort.verification.scale import exact_number
 
 __all__ = ["AsWritten", "compare_codes"]
 
+Encoded = tuple[pa.Array, Sequence[pa.Array]]
+
 
 class AsWritten(Dataset):
     """A published table whose quasi-identifiers have a code for every text that is written.
@@ -30,19 +32,20 @@ class AsWritten(Dataset):
         self.table, self.apart = table, frozenset(quasi_identifiers)
         self.names, self.n_records = table.names, table.n_records
         self._columns: dict[str, Column] = {}
+        self._sensitive: dict[str, Column] = {}
 
     def column(self, name: str) -> Column:
         if name not in self.apart or name not in self.names:
             return self.table.column(name)
         if name not in self._columns:
-            column, values = self.table.column(name), self.table.arrow(name)
-            self._columns[name] = _texts_apart(column, values, compare_codes(column, values))
+            self._columns[name] = _texts_apart(self.table.column(name), _encoded(self.table.arrow(name)))
         return self._columns[name]
 
     def sensitive_column(self, name: str) -> Column:
-        column = self.table.sensitive_column(name)
-        compare_codes(column, self.table.arrow(name))
-        return column
+        if name not in self._sensitive:
+            self._sensitive[name] = self.table.sensitive_column(name)
+            compare_codes(self._sensitive[name], self.table.arrow(name))
+        return self._sensitive[name]
 
     def arrow(self, name: str) -> pa.ChunkedArray:
         return self.table.arrow(name)
@@ -54,17 +57,34 @@ class AsWritten(Dataset):
         return self.table.hands_on(name, other)
 
 
-def compare_codes(column: Column, values: pa.ChunkedArray) -> np.ndarray:
-    """The code of each distinct value (-1 where no record has it), and last that of a missing one.
+def compare_codes(column: Column, values: pa.ChunkedArray) -> None:
+    """Raise InternalError where a value has two codes, or a code stands for another value. O(records)."""
+    if not _spelled_alike(column, values):
+        _code_of_value(column, _encoded(values))
 
-    InternalError where a value has two codes, or a code stands for another value. O(records).
-    """
-    dictionary, parts = _encoded(values)
-    code_of = np.full(len(dictionary) + 1, -1, dtype=np.int64)
-    for places, codes in _beside(parts, len(dictionary), column):
-        new = code_of[places] < 0
-        code_of[places[new]] = codes[new]
-        if (code_of[places] != codes).any():
+
+def _spelled_alike(column: Column, values: pa.ChunkedArray) -> bool:
+    """Whether every record has just the text, or the whole number, of its code: the quick comparison."""
+    different = len(set(column.texts)) == len(column.texts)
+    if not different or not (_is_text(values.type) or pa.types.is_integer(values.type)):
+        return False
+    try:
+        meant = pa.array(column.texts, pa.string()).cast(values.type)
+    except pa.ArrowInvalid:
+        return False
+    ends = np.cumsum([0, *map(len, values.chunks)]).tolist()
+    stretches = zip(values.chunks, map(slice, ends[:-1], ends[1:]))
+    return all(meant.take(pa.array(column.at(rows))).equals(chunk) for chunk, rows in stretches)
+
+
+def _code_of_value(column: Column, encoded: Encoded) -> np.ndarray:
+    """The code of each distinct value (-1 where no record has it), and last that of a missing one."""
+    dictionary, _ = encoded
+    code_of = np.full(len(dictionary) + 1, -1, dtype=np.int32)
+    for places, codes in _beside(encoded, column):
+        before = code_of.copy()
+        code_of[places] = codes
+        if (code_of[places] != codes).any() or ((before >= 0) & (before != code_of)).any():
             raise _misread(column)
     texts = column.texts
     written = [*_readable(dictionary), None]
@@ -74,7 +94,7 @@ def compare_codes(column: Column, values: pa.ChunkedArray) -> np.ndarray:
     return code_of
 
 
-def _encoded(values: pa.ChunkedArray) -> tuple[pa.Array, Sequence[pa.Array]]:
+def _encoded(values: pa.ChunkedArray) -> Encoded:
     """The distinct values of a column, and the place of each record's, in several parts."""
     if pa.types.is_null(values.type):
         values = values.cast(pa.string())
@@ -85,16 +105,15 @@ def _encoded(values: pa.ChunkedArray) -> tuple[pa.Array, Sequence[pa.Array]]:
     return chunks[0].dictionary, [chunk.indices for chunk in chunks]
 
 
-def _beside(
-    parts: Sequence[pa.Array], missing: int, column: Column
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _beside(encoded: Encoded, column: Column) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """The places of values beside the codes of the same records, a stretch of records at a time."""
+    dictionary, parts = encoded
     start = 0
     for part in parts:
         for rows in stretches_of(len(part)):
             places = part[rows.start : rows.stop]
             if places.null_count:
-                places = pc.fill_null(places.cast(pa.int64()), missing)
+                places = pc.fill_null(places.cast(pa.int64()), len(dictionary))
             codes = column.at(slice(start + rows.start, start + rows.stop))
             yield places.to_numpy(zero_copy_only=False), codes
         start += len(part)
@@ -127,9 +146,9 @@ def _is(text: str | None, value: Any) -> bool:
     )
 
 
-def _texts_apart(column: Column, values: pa.ChunkedArray, code_of: np.ndarray) -> Column:
+def _texts_apart(column: Column, encoded: Encoded) -> Column:
     """The column with a code for every text; itself, where it has that already."""
-    dictionary, parts = _encoded(values)
+    dictionary, code_of = encoded[0], _code_of_value(column, encoded)
     if not _is_text(dictionary.type):
         return column
     written = dictionary.to_pylist()
@@ -139,9 +158,8 @@ def _texts_apart(column: Column, values: pa.ChunkedArray, code_of: np.ndarray) -
     texts = sorted(used, key=lambda text: (exact_number(text) or 0, text))
     number = {text: code for code, text in enumerate(texts)}
     again = np.array([number.get(text, len(texts)) for text in (*written, None)], dtype=np.int32)
-    codes = [again[places] for places, _ in _beside(parts, len(written), column)]
-    shown = (*texts, None) if column.has_null else tuple(texts)
-    return Column(column.name, "string", np.concatenate(codes), shown, None)
+    codes = np.concatenate([again[places] for places, _ in _beside(encoded, column)])
+    return Column(column.name, "string", codes, (*texts, *[None] * column.has_null), None)
 
 
 def _misread(column: Column) -> InternalError:

@@ -261,7 +261,8 @@ class _Reader:
 
     def outside(self, label: str | None, nodes: list[tuple[int, int]]) -> np.ndarray:
         """The values under these nodes that their label, by what it says itself, does not hold."""
-        if not self.attribute.literal or label is None or label in self.leaf_of or not nodes:
+        literal = self.attribute.literal and not self.attribute.column.listed  # in which order, nobody says
+        if not literal or label is None or label in self.leaf_of or not nodes:
             return np.zeros(0, dtype=np.int64)
         under = self.under(nodes)
         return under[~self._fitting(label, under)]
@@ -270,7 +271,7 @@ class _Reader:
         """Which of these values a label holds by what it says; all, where it is nothing but a name."""
         column, scale = self.attribute.column, self.scale
         if (ends := self.interval(label)) is not None:
-            day = period(label[:-1].rpartition(", ")[2]) if ends.closed and not column.listed else None
+            day = period(label[:-1].rpartition(", ")[2]) if ends.closed else None
             if column.kind == "datetime" and day is not None:  # which belongs to the interval as a whole
                 return np.isin(codes, scale.between(ends.low, day[1], closed=False))
             return np.isin(codes, ends.codes)
