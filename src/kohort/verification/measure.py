@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 
@@ -38,8 +39,7 @@ class _ShownColumn:
         """How many records have each label."""
         if self.pairs is None:
             return self.weighed(None)
-        label, _, uses = self.pairs
-        return np.bincount(label, uses, minlength=len(self.extent.width)).astype(np.int64)
+        return np.bincount(self.pairs[0], self.pairs[2], len(self.extent.width)).astype(np.int64)
 
     def weighed(self, weights: np.ndarray | None) -> np.ndarray:
         """How much the records with each label weigh together."""
@@ -81,8 +81,13 @@ class PublishedTable:
         pairs  per column its labels with the original values, where these were counted and no record is
                withheld
         """
-        counted = [None] * len(labels) if pairs is None else pairs
-        columns = [_shown(c, reading, rows, pair) for c, reading, pair in zip(labels, readings, counted)]
+        columns, counted = [], [None] * len(labels) if pairs is None else pairs
+        for column, reading, pair in zip(labels, readings, counted):
+            original, shown = reading.attribute.column, cast(np.ndarray | Column, column)
+            if isinstance(rows, np.ndarray):  # the published records may be in another order
+                shown = np.full(len(original), len(column.texts), dtype=np.int32)  # `*`, the last label
+                shown[rows] = column.codes
+            columns.append(_ShownColumn(reading.extent, shown, original, reading.attribute.weight, pair))
         return cls(columns, withheld, class_sizes)
 
     def over_columns(self, figures: Sequence[float]) -> float:
@@ -100,18 +105,6 @@ class PublishedTable:
         return self.over_columns(figures)
 
 
-def _shown(labels: Column, reading: Reading, rows: np.ndarray | slice, pairs: Pairs | None) -> _ShownColumn:
-    original, weight = reading.attribute.column, reading.attribute.weight
-    label_of_record: np.ndarray | Column = labels
-    if not isinstance(rows, slice):
-        star = len(labels.texts)  # the last label that was read: that of records that were left out
-        label_of_record = np.full(len(original), star, dtype=np.int32)
-        label_of_record[rows] = labels.codes  # the published records may be in another order
-    return _ShownColumn(reading.extent, label_of_record, original, weight, pairs)
-
-
-# -- what a cell costs by its label ------------------------------------------------------------------
-
 Cell = Callable[[Extent], np.ndarray]
 
 
@@ -123,10 +116,6 @@ def loss_of_labels(labels: Extent) -> np.ndarray:
 def _ncp(labels: Extent) -> np.ndarray:
     """w / L, and nothing for an exact value."""
     return np.where(labels.width > 1, labels.width / max(labels.n_leaves, 1), 0.0)
-
-
-def _levels(labels: Extent) -> np.ndarray:
-    return labels.level
 
 
 def _entropy(labels: Extent) -> np.ndarray:
@@ -143,13 +132,10 @@ def _monotone_entropy(labels: Extent) -> np.ndarray:
 _MEAN_CELLS: dict[str, Cell] = {
     "loss": loss_of_labels,
     "ncp": _ncp,
-    "tree": _levels,
+    "tree": lambda labels: labels.level,
     "entropy": _entropy,
     "monotone-entropy": _monotone_entropy,
 }
-
-
-# -- what a table costs ------------------------------------------------------------------------------
 
 
 def _distortion(table: PublishedTable, weighed: Sequence[np.ndarray]) -> float:
@@ -157,10 +143,6 @@ def _distortion(table: PublishedTable, weighed: Sequence[np.ndarray]) -> float:
     there = table.over_columns([column.extent.height for column in table.columns])
     climbed = table.mean(lambda labels: labels.level * labels.height, weighed)
     return climbed / there if there else 0.0
-
-
-def _suppressions(table: PublishedTable) -> float:
-    return float(sum(int(column.uses[column.extent.star].sum()) for column in table.columns))
 
 
 def _ambiguity(table: PublishedTable) -> float:
@@ -200,7 +182,7 @@ def _average_class_size(table: PublishedTable) -> float:
 
 
 _OF_TABLES: dict[str, Callable[[PublishedTable], float]] = {
-    "suppressions": _suppressions,
+    "suppressions": lambda table: float(sum(c.uses[c.extent.star].sum() for c in table.columns)),
     "ambiguity": _ambiguity,
     "discernibility": _discernibility,
     "hierarchical-discernibility": _hierarchical_discernibility,

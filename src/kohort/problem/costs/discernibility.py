@@ -1,4 +1,4 @@
-"""Costs that look at class sizes: discernibility (DM), its hierarchical kin (HDM), the mean class."""
+"""Costs that are no means of cells: of classes (DM, HDM, the mean class), of whole records, of numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from kohort.data.domain import GeneralizedValues
 from kohort.problem.costs.cost import CellCost, Cost
 
-__all__ = ["AverageClassSize", "Discernibility", "HierarchicalDiscernibility"]
+__all__ = ["Ambiguity", "AverageClassSize", "Discernibility", "HierarchicalDiscernibility", "Squares"]
 
 
 class Discernibility(Cost):
@@ -67,3 +67,27 @@ class AverageClassSize(Cost):
     name: ClassVar[str] = "average-class-size"
     meaning: ClassVar[str] = "records per class"
     monotone: ClassVar[bool] = False
+
+
+class Ambiguity(Cost):
+    """The mean over records of the product of the leaves covered (Nergiz and Clifton, 2007).
+
+    Hundreds of attributes make it larger than any floating-point number: then it is the largest one, 1.8e308.
+    """
+
+    name: ClassVar[str] = "ambiguity"
+    meaning: ClassVar[str] = (
+        "combinations of original values that a published record could stand for, on average"
+    )
+
+
+class Squares(Cost):
+    """SSE / SST: the squared distances of numbers to the mean of their class, over those to the mean of all.
+
+    A weighted mean over the quasi-identifiers, each by its own variance. It depends on the numbers themselves
+    and not on labels, so it is measured on classes and their originals, where it is asked for.
+    """
+
+    name: ClassVar[str] = "squares"
+    meaning: ClassVar[str] = "share of the variance of numbers that is lost within classes"
+    of_numbers: ClassVar[bool] = True
