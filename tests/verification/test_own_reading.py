@@ -189,6 +189,7 @@ def equal_first_letters_merged(right):
 
 WRONG_LABELS = [
     ("town", hierarchy, "_with_ranges", range_too_long),
+    ("town", hierarchy, "_with_ranges", levels_too_low),
     ("others", hierarchy, "_unique_labels", names_exchanged),
     ("town", Attribute, "leaf_of_code", leaves_swapped),
     ("code", Attribute, "leaf_of_code", leaves_swapped),
@@ -211,18 +212,13 @@ def test_a_label_that_does_not_cover_what_it_stands_for_is_caught(monkeypatch, w
         released(which)
 
 
-def test_levels_that_a_hierarchy_states_are_counted_again(monkeypatch):
-    with monkeypatch.context() as faulty:
-        faulty.setattr(hierarchy, "_with_ranges", levels_too_low(hierarchy._with_ranges))
-        tree = Hierarchy.from_paths([tuple(path) for path in TOWNS.paths()])
-        faulty.setitem(ASKED["town"]["quasi_identifiers"], "town", tree)
-        release = released("town", k=9)
-    found = verify_release(
-        Dataset(release.table),
-        replace(release.request, hierarchies={"town": TOWNS}),
-        original=Dataset(people()),
-    )
-    assert release.loss == found.loss
+@pytest.mark.parametrize("wrong", [range_too_long, levels_too_low])
+def test_a_hierarchy_of_items_is_counted_again(monkeypatch, wrong):
+    monkeypatch.setattr(hierarchy, "_with_ranges", wrong(hierarchy._with_ranges))
+    tree = Hierarchy.from_paths([*TOWNS.paths()])
+    baskets = pa.table({"items": [["a0", "b0"], ["a0", "b0"], ["c1", "b1"], ["c1", "a1"]]})
+    with pytest.raises(InternalError, match="hierarchy"):
+        ko.anonymize(baskets, items={"items": tree}, privacy=[ko.KmAnonymity(2, 2)])
 
 
 # -- numbers -----------------------------------------------------------------------------------------

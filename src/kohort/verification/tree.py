@@ -15,8 +15,9 @@ import numpy as np
 
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
+from kohort.errors import InternalError
 
-__all__ = ["Tree", "tree_of"]
+__all__ = ["Tree", "compare_tree", "tree_of"]
 
 _COUNTED: WeakKeyDictionary[Hierarchy, Tree] = WeakKeyDictionary()
 
@@ -91,6 +92,21 @@ def tree_of(hierarchy: Hierarchy) -> Tree:
     if hierarchy not in _COUNTED:
         _COUNTED[hierarchy] = _counted(hierarchy)
     return _COUNTED[hierarchy]
+
+
+def compare_tree(hierarchy: Hierarchy) -> None:
+    """Raise InternalError where a hierarchy states other leaves, levels or labels than are counted here.
+
+    Items, proofs and distances between sensitive values are looked up in what it states.
+    """
+    tree = tree_of(hierarchy)
+    counted = (tree.first, tree.first + tree.width - 1, tree.height, tree.leaf_nodes)
+    stated = (hierarchy.lo, hierarchy.hi, hierarchy.level, hierarchy.leaf_node)
+    same = all(np.array_equal(ours, theirs) for ours, theirs in zip(counted, stated))
+    if not same or tree.nodes_called != hierarchy.nodes_of_label:
+        raise InternalError(
+            "A hierarchy does not have the leaves, levels or labels that it states. Please report this."
+        )
 
 
 def _counted(hierarchy: Hierarchy) -> Tree:

@@ -28,6 +28,7 @@ from kohort.verification.judge import Judge
 from kohort.verification.local_support import Levels
 from kohort.verification.measure import BY_RECORD, MEANS, PublishedTable, measure_costs
 from kohort.verification.perturbed import check_perturbed
+from kohort.verification.tree import compare_tree
 from kohort.verification.two_files import Eventless
 from kohort.verification.verdict import Check, Verdict
 from kohort.verification.whose_records import whose_records
@@ -65,6 +66,8 @@ def verify(
     population   the quasi-identifiers of everybody whom promises compare the table with
     checks       what else was checked, as a part of the verdict
     """
+    for tree in _hierarchies(demands, original, hierarchies or {}):
+        compare_tree(tree)
     published, original, averages = _read(published, demands, original)
     shown = _shown_items(published, demands)
     apart = set_apart(published, demands, original)
@@ -101,6 +104,19 @@ def verify(
         return Verification(verdict)
     loss = _loss(table, original, found) | _squares(demands, original, found, classes)
     return Verification(verdict, loss, _unweighted_loss(table, original, found))
+
+
+def _hierarchies(
+    demands: Demands, original: Original | None, sensitive: Mapping[str, Hierarchy]
+) -> list[Hierarchy]:
+    """Every hierarchy that something is looked up in."""
+    found: list[object] = [*sensitive.values()]
+    if original is not None:
+        items = () if original.items is None else (original.items.hierarchy,)
+        found += [*items, *(attribute.domain for attribute in original.attributes)]
+    elif demands.items is not None:
+        found.append(demands.items.hierarchy)
+    return [tree for tree in found if isinstance(tree, Hierarchy)]
 
 
 def _read(published: Dataset, demands: Demands, original: Original | None) -> Read:
