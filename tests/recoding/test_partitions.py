@@ -45,7 +45,7 @@ def test_a_block_is_a_value_a_node_a_set_of_nodes_or_everything(work_class, leav
     assert reading.understood.all()
     covered = [bool(reading.covers(np.array([0]), np.array([code]))[0]) for code in range(5)]
     assert covered == [leaf in leaves for leaf in work_class.leaf_of_code]
-    values = reading.generalized()
+    values = reading.extent
     assert values.width.tolist() == [len(leaves)]
     if len(leaves) < 6:
         assert values.level.tolist() == pytest.approx(
@@ -64,7 +64,7 @@ def test_a_block_of_an_ordered_column_is_an_interval():
     guided = attribute_of([21, 22, 24, 30, 31], ko.intervals(5, 10))
     assert block_label(guided, np.array([1, 2])) == "[22, 24]"
     assert block_label(guided, np.array([0, 1, 2])) == "[20, 25)"
-    assert read_labels(["[22, 24]"], guided).generalized().width.tolist() == [2]
+    assert read_labels(["[22, 24]"], guided).extent.width.tolist() == [2]
 
 
 def test_maps_name_every_value_of_the_domain_and_apply_follows_them(work_class):

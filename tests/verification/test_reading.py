@@ -64,7 +64,7 @@ def test_labels_of_other_tools_are_nodes_of_the_hierarchy():
         ("[20 30]", None),
         ("[a, b]", None),
         ("20", {"20"}),
-        ("20.0", None),
+        ("20.0", {"20"}),  # a number is itself, however it is written
     ],
 )
 def test_intervals_of_numbers_are_closed_or_half_open(label, expected):

@@ -63,10 +63,12 @@ class Intervals:
 
     def build(self, column: Column) -> Hierarchy:
         values_of(column)
-        numbers = numbers_of(column)
+        numbers = _as_written(column, numbers_of(column))
         grid = _Grid.of(self.widths, self.origin)
-        above = np.zeros(len(numbers), dtype=bool) if self.top is None else numbers >= self.top
-        below = np.zeros(len(numbers), dtype=bool) if self.bottom is None else numbers < self.bottom
+        like = _exact if numbers.dtype.kind == "O" else np.float64
+        nowhere = np.zeros(len(numbers), dtype=bool)
+        above = nowhere if self.top is None else numbers >= like(self.top)
+        below = nowhere if self.bottom is None else numbers < like(self.bottom)
         inside = ~(above | below)
         _require_within_reach(column.name, numbers[inside], grid)
         levels = []
@@ -120,6 +122,13 @@ def numbers_of(column: Column) -> np.ndarray:
     raise InputError(f"Column {column.name!r} holds {column.kind} values: intervals need numbers. {hint}")
 
 
+def _as_written(column: Column, numbers: np.ndarray) -> np.ndarray:
+    """The numbers or, where they have more digits than a float, exact decimals."""
+    exact = [] if numbers.dtype.kind == "i" else [Decimal(text) for text in values_of(column)]
+    same = all(Decimal(str(number)) == text for number, text in zip(numbers, exact))
+    return numbers if same else np.array(exact, dtype=object)
+
+
 @dataclass(frozen=True)
 class _Grid:
     """Interval limits in whole units of 10**-decimals, so that nothing is ever rounded twice."""
@@ -155,6 +164,9 @@ class _Grid:
     def _finest(self, numbers: np.ndarray) -> np.ndarray:
         if numbers.dtype.kind == "i" and self.unit == 1 and max(abs(self.origin), self.width) < 2**62:
             return (numbers - self.origin) // self.width
+        if numbers.dtype.kind == "O":
+            units = [Fraction(number) * self.unit - self.origin for number in numbers]
+            return np.array([unit // self.width for unit in units], dtype=np.int64)
         index = np.floor((numbers * float(self.unit) - self.origin) / self.width)
         index -= self._lower(index) > numbers  # rounding may have put a number one interval off
         index += self._lower(index + 1) <= numbers

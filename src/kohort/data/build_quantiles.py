@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
@@ -37,10 +38,11 @@ class Quantiles:
         check_parameters(self, say="The {name!r} of quantiles")
 
     def build(self, column: Column) -> Hierarchy:
-        values_of(column)
-        numbers, which = np.unique(numbers_of(column), return_inverse=True)
-        if not np.isfinite(numbers).all():
+        numbers_of(column)  # an error if these are none
+        exact = [Decimal(text) for text in values_of(column)]  # floats would be beside their own labels
+        if not all(number.is_finite() for number in exact):
             raise InputError(f"Column {column.name!r} has infinite values, which quantiles cannot cut.")
+        numbers, which = np.unique(np.array(exact, dtype=object), return_inverse=True)
         records = np.bincount(which, weights=column.counts[: len(which)])
         levels = []
         for limits in self._limits(_Sorted(numbers, np.concatenate([[0], np.cumsum(records)]))):
@@ -72,7 +74,7 @@ def quantiles(split: int = 3, depth: int = 3) -> Quantiles:
     return Quantiles(split, depth)
 
 
-def roundest_between(low: float, high: float) -> Decimal:
+def roundest_between(low: float | Decimal, high: float | Decimal) -> Decimal:
     """A number with few digits that is above `low` and at most `high`.
 
     >>> roundest_between(18, 25), roundest_between(0.123, 0.456)
@@ -83,9 +85,9 @@ def roundest_between(low: float, high: float) -> Decimal:
     for exponent in (digit, digit - 1):
         step = Decimal(1).scaleb(exponent)
         rounded = (most / step).to_integral_value(ROUND_FLOOR) * step
-        if float(rounded) > low:
+        if below < rounded <= most:
             return Decimal(f"{rounded:f}")
-    return most  # neighbouring floats
+    return most  # neighbours in all their digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +106,7 @@ class _Sorted:
         for wanted in self.before[lo] + part * np.arange(1, parts):
             first, last = self._cuts_near(wanted, _SLACK * part, lo, hi)
             limit = roundest_between(self.numbers[first - 1], self.numbers[last])
-            limits[int(np.searchsorted(self.numbers, float(limit)))] = limit
+            limits[bisect_left(self.numbers, limit)] = limit
         return limits
 
     def _cuts_near(self, wanted: float, slack: float, lo: int, hi: int) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from kohort.data.build_hierarchy import Flat, Order
+from kohort.data.build_hierarchy import Flat, Groups, Order
 from kohort.data.check_hierarchy import check
 from kohort.data.column import Column, unsigned_zero, whole_number
 from kohort.data.dataset import Dataset
@@ -252,6 +252,7 @@ def _attribute(dataset: Dataset, request: Request, name: str, everybody: Dataset
         _domain(column, source, request.on_missing.get(name, "error"), natural=everybody.column(name)),
         weight=float(request.weights.get(name, 1.0)),
         tight=request.labels == "tight",
+        literal=not isinstance(source, (Hierarchy, Groups)),
     )
 
 

@@ -21,12 +21,15 @@ class Attribute:
 
     `tight`: groups publish the smallest interval or set of the values they really have, and costs count
     observed values; else they publish generalized values of the domain.
+    `literal`: the labels of the hierarchy were made from the values, and mean what they say: `[20, 30)`. Else
+    somebody gave them, and they are names.
     """
 
     column: Column
     domain: Domain
     weight: float = 1.0
     tight: bool = False
+    literal: bool = False
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.weight) and self.weight >= 0):

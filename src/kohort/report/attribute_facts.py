@@ -10,8 +10,8 @@ import numpy as np
 from kohort.data.column import Column
 from kohort.data.hierarchy import Hierarchy
 from kohort.pipeline.published_items import ItemsPart
-from kohort.problem.costs.loss_metric import Loss
 from kohort.report.published_values import PublishedValues
+from kohort.verification.measure import loss_of_labels
 
 __all__ = ["STEPS", "attribute_facts", "distribution", "item_levels"]
 
@@ -22,10 +22,10 @@ _BINS = 15  # of numbers and dates
 
 def attribute_facts(values: PublishedValues) -> dict[str, Any]:
     """The loss, levels and numbers of values of each quasi-identifier; no value is shown."""
-    generalized = values.generalized
+    extent = values.reading.extent
     uses = values.uses
     n = int(uses.sum())
-    loss = float(np.dot(uses, Loss().cell(generalized)) / n)
+    loss = float(np.dot(uses, loss_of_labels(extent)) / n)
     return {
         "name": values.attribute.name,
         "kind": values.attribute.column.kind,
@@ -34,10 +34,10 @@ def attribute_facts(values: PublishedValues) -> dict[str, Any]:
         "values": len(values.attribute.column.texts),
         "published_values": len(set(values.labels)),
         "loss": loss,
-        "unchanged": float(uses[generalized.width == 1].sum() / n),
-        "starred": float(uses[generalized.star].sum() / n),
-        "steps": _shares(generalized.level, generalized.star, uses),
-        "levels": _levels(values, generalized.level, generalized.star, uses),
+        "unchanged": float(uses[extent.width == 1].sum() / n),
+        "starred": float(uses[extent.star].sum() / n),
+        "steps": _shares(extent.level, extent.star, uses),
+        "levels": _levels(values, extent.level, extent.star, uses),
     }
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from kohort.data.domain import STAR, GeneralizedValues
+from kohort.data.domain import STAR
 from kohort.pipeline.before_after import BeforeAfter
 from kohort.problem.attribute import Attribute
 from kohort.verification.covering import Covering, covering_of
@@ -30,11 +29,6 @@ class PublishedValues:
     uses: np.ndarray
     reading: Reading
     covering: Covering
-
-    @cached_property
-    def generalized(self) -> GeneralizedValues:
-        """The labels as generalized values, in the form that costs take."""
-        return self.reading.generalized()
 
     def spread(self) -> np.ndarray:
         """The number of records per original value, as a reader of the release would guess it.

@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 
-from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, counted
 from kohort.problem.attribute import Attribute
 from kohort.verification.reading import Reading, read_labels
@@ -83,8 +82,7 @@ def covering_of(reading: Reading) -> Covering:
             f"Column {attribute.name!r}: {counted(unread, 'published label is', 'published labels are')} not "
             "a value, node, interval, set or *. Give the spec with which the release was made."
         )
-    by_leaf = isinstance(attribute.domain, Hierarchy) and not attribute.tight
-    place = attribute.leaf_of_code if by_leaf else np.arange(len(attribute.column.texts))
+    place, by_leaf = reading.place_of_code, reading.in_tree
     order = np.argsort(place, kind="stable")
     rank_of_code = np.empty(len(order), dtype=np.int64)
     rank_of_code[order] = np.arange(len(order))

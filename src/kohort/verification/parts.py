@@ -20,10 +20,10 @@ from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import counted
 from kohort.problem.attribute import Attribute
-from kohort.problem.costs import COSTS
 from kohort.verification.against_original import check_coverage, label_pairs
+from kohort.verification.as_written import AsWritten, compare_codes
 from kohort.verification.caution import Caution
-from kohort.verification.measure import measure_costs, published_table
+from kohort.verification.measure import COST_NAMES, PublishedTable, measure_costs
 from kohort.verification.people import persons_in_release
 from kohort.verification.promises import Promise, Stated, stated
 from kohort.verification.reading import read_column
@@ -109,6 +109,7 @@ def verify_part(published: Dataset, original: Dataset, demands: PartDemands) -> 
     original  the same records as they were, in the same order
     """
     attributes = [_of_part(attribute, original) for attribute in demands.attributes]
+    published = AsWritten(published, [attribute.name for attribute in attributes])
     readings = [read_column(published.column(a.name), a) for a in attributes]
     pairs = label_pairs(published, readings, slice(None))
     persons = None
@@ -130,7 +131,7 @@ def verify_part(published: Dataset, original: Dataset, demands: PartDemands) -> 
     withheld = classes.all_star_records if starred else np.zeros(published.n_records, dtype=bool)
     sizes = classes.sizes[~classes.all_star] if starred else classes.sizes
     shown = None if starred else pairs
-    table = published_table(classes.columns, readings, slice(None), withheld, sizes, shown)
+    table = PublishedTable.of(classes.columns, readings, slice(None), withheld, sizes, shown)
     kept = ~classes.all_star if starred else np.ones(len(classes.sizes), dtype=bool)
     columns = {name: published.sensitive_column(name) for name in demands.sensitive}
     certainty, known = {}, {}
@@ -147,8 +148,10 @@ def verify_part(published: Dataset, original: Dataset, demands: PartDemands) -> 
 def _of_part(attribute: Attribute, original: Dataset) -> Attribute:
     column = attribute.column
     assert isinstance(column, CountedColumn)
-    part = column.part(original.arrow(attribute.name))
-    return Attribute(part, attribute.domain, attribute.weight, attribute.tight)
+    values = original.arrow(attribute.name)
+    part = column.part(values)
+    compare_codes(part, values)
+    return replace(attribute, column=part)
 
 
 def unite_parts(parts: Sequence[PartFound], demands: PartDemands, whole: WholeFound) -> Verification:
@@ -256,7 +259,7 @@ def _united_loss(parts: Sequence[PartFound], verdict: Verdict) -> dict[str, floa
     """Every cost of the table: sums of those of its parts, or means over records."""
     records = [part.verdict.records for part in parts]
     loss = {}
-    for name in COSTS:
+    for name in COST_NAMES:
         costs = [part.loss[name] for part in parts]
         if name in _ADD_UP:
             loss[name] = fsum(costs)

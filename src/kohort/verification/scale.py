@@ -7,27 +7,32 @@ depend on that claim, so positions are computed here once more, by other means.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from calendar import timegm
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
-from math import ceil, floor, isnan
+from math import ceil, floor
 
 import numpy as np
 
 from kohort.data.column import Column
 
-__all__ = ["Position", "Scale", "moment_as_written", "spelled"]
+__all__ = ["Position", "Scale", "exact_number", "moment_as_written", "period", "spelled"]
 
-Position = int | float
+Position = int | Decimal
 
 _PARTS = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)"
     r"(?:[ T](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?(Z|[+-]\d\d(?::?\d\d(?::?\d\d)?)?)?)?",
     re.ASCII,
 )
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_PERIOD = re.compile(r"(\d{4})(?:(s)|(-[QHW]?)(\d\d?))?", re.ASCII)
 _DAYS_IN_MONTH = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _NANOSECONDS = 1_000_000_000
+_DAY_LONG = 86_400 * _NANOSECONDS
 _WHOLE_NUMBER = re.compile(r"-?[0-9]+")
 _SIGNED_ZERO = re.compile(r"-[0.]*0[0.]*(?:[eE][+-]?\d+)?")
 
@@ -55,11 +60,24 @@ class Scale:
             return self._places.get(text)
         if self.column.kind in ("date", "datetime"):
             return self._moment(text)
-        return _number(text)
+        return exact_number(text)
 
     def between(self, low: Position, high: Position, *, closed: bool) -> np.ndarray:
         """The codes of the values from low to high; high itself only if the interval is closed."""
         return _within(*self._values, low, high, closed)
+
+    def below(self, limit: str) -> np.ndarray:
+        """The codes of the values below a text that lies on the scale, and of those that lie nowhere."""
+        positions, codes = self._values
+        place = self.position(limit)
+        assert place is not None
+        above = codes[_count_below(positions, place) :]
+        return np.setdiff1d(np.arange(len(self.column.texts)), above)
+
+    @cached_property
+    def clocks(self) -> list[int | None]:
+        """Per value of a column of dates or times what its own clock shows: see `moment_as_written`."""
+        return [None if text is None else moment_as_written(text) for text in self.column.texts]
 
     def leaves_between(self, low: Position, high: Position, *, closed: bool) -> np.ndarray:
         """The leaves of the hierarchy from low to high, ascending; high itself only if it is closed."""
@@ -102,14 +120,15 @@ class Scale:
         return moment - (offset or 0)
 
 
-def _number(text: str) -> Position | None:
+def exact_number(text: str) -> Position | None:
+    """The exact number that a text spells: whole, decimal or infinite."""
     if _WHOLE_NUMBER.fullmatch(text):
         return int(text)
     try:
-        number = float(text)
-    except ValueError:
+        number = Decimal(text)
+    except ArithmeticError:
         return None
-    return None if isnan(number) or "_" in text or text != text.strip() else number
+    return None if number.is_nan() or "_" in text or text != text.strip() else number
 
 
 def moment_as_written(text: str) -> int | None:
@@ -124,6 +143,32 @@ def moment_as_written(text: str) -> int | None:
         return None
     seconds = timegm((year, month, day, hour, minute, second))
     return seconds * _NANOSECONDS + int((found[7] or "").ljust(9, "0"))
+
+
+def period(label: str) -> tuple[int, int] | None:
+    """The moments at which a period begins and is over, by the clock; None for any other text.
+
+    A period is a day, `2024-03`, `2024-Q1`, `2024-H1`, the week `2024-W09`, `2024`, or `2020s`.
+    """
+    if _DAY.fullmatch(label):
+        begin = moment_as_written(label)
+        return None if begin is None else (begin, begin + _DAY_LONG)
+    found = _PERIOD.fullmatch(label)
+    if found is None:
+        return None
+    first, kind, number = 12 * (int(found[1]) - 1970), found[2] or found[3], int(found[4] or 1)
+    if kind == "-W":
+        fourth = _first_day(first) + 3  # of January, which is in the first week of its year
+        monday = fourth - (fourth + 3) % 7 + 7 * (number - 1)  # 1970-01-01 was a Thursday
+        return monday * _DAY_LONG, (monday + 7) * _DAY_LONG
+    months = {"-": 1, "-Q": 3, "-H": 6, None: 12, "s": 120}[kind]
+    first += (number - 1) * months
+    return _first_day(first) * _DAY_LONG, _first_day(first + months) * _DAY_LONG
+
+
+def _first_day(month: int) -> int:
+    """The days from 1970-01-01 to the first of a month, which is counted from January 1970."""
+    return int(np.datetime64(month, "M").astype("datetime64[D]").astype(np.int64))
 
 
 def _offset(text: str) -> int | None:
@@ -142,13 +187,17 @@ def _days_in(year: int, month: int) -> int:
 
 
 def _array(positions: list[Position]) -> np.ndarray:
-    """Positions as int64 or float64 where that is exact, else as Python objects."""
-    whole = all(isinstance(position, int) for position in positions)
-    if whole and all(-(2**63) <= position < 2**63 for position in positions):
+    """Positions as int64, or as the floats that are written like them, or else as Python's exact numbers."""
+    if all(isinstance(position, int) and -(2**63) <= position < 2**63 for position in positions):
         return np.array(positions, dtype=np.int64)
-    if not any(isinstance(position, int) and abs(position) > 2**53 for position in positions):
-        return np.array(positions, dtype=np.float64)
-    return np.array(positions, dtype=object)
+    floats = [float(Decimal(position)) for position in positions]
+    same = all(_written(number) == position for number, position in zip(floats, positions))
+    return np.array(floats) if same else np.array(positions, dtype=object)
+
+
+def _written(number: float) -> Decimal:
+    """The decimal number that is written for a float: 0.1 and not what its bits are."""
+    return Decimal(repr(number))
 
 
 def _within(
@@ -163,4 +212,8 @@ def _count_below(positions: np.ndarray, limit: Position, *, or_at: bool = False)
         if not -(2**63) <= limit < 2**63:
             return len(positions) if limit > 0 else 0
         limit = floor(limit) if or_at else ceil(limit)
-    return int(np.searchsorted(positions, limit, side="right" if or_at else "left"))
+    elif positions.dtype.kind == "f":
+        nearest = float(Decimal(limit))
+        or_at = or_at if _written(nearest) == limit else _written(nearest) < limit
+        return int((bisect_right if or_at else bisect_left)(positions, nearest))
+    return int((bisect_right if or_at else bisect_left)(positions, limit))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime, timedelta, timezone
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -10,13 +9,12 @@ import numpy as np
 
 from kohort.data.column import Column
 from kohort.data.dataset import Dataset
-from kohort.data.times import local_days, moment_of_text
 from kohort.errors import counted
+from kohort.verification.scale import Scale
 from kohort.verification.verdict import Check
 
 __all__ = ["check_shifted"]
 
-_ZONE = re.compile(r"(Z|[+-][0-9]{2}(:?[0-9]{2}(:?[0-9]{2})?)?)$")
 _DAY = 86_400_000_000_000  # nanoseconds
 
 
@@ -52,17 +50,8 @@ def check_shifted(
 
 def _clocks(column: Column) -> list[int | None]:
     """What clock and calendar show in each record, in nanoseconds; None where it is missing or no date."""
-    if column.kind == "date":
-        known = [None if text is None else local_days([text])[0] * _DAY for text in column.texts]
-    elif column.kind == "datetime":
-        known = [None if text is None else moment_of_text(_without_zone(text)) for text in column.texts]
-    else:
-        known = [None] * len(column.texts)
+    known = Scale(column).clocks
     return [known[code] for code in column.codes.tolist()]
-
-
-def _without_zone(text: str) -> str:
-    return text[:10] + _ZONE.sub("", text[10:])
 
 
 def _is_skipped(clock: int, zone: str | None) -> bool:

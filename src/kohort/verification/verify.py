@@ -14,19 +14,20 @@ from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.data.person_codes import record_weights
 from kohort.problem.attribute import Attribute
-from kohort.problem.costs import COSTS, PublishedTable
 from kohort.problem.roles import Roles
 from kohort.verification.against_original import check_columns_alone
 from kohort.verification.alignment import Alignment, align
-from kohort.verification.averages import lost_squares, read_averages
+from kohort.verification.as_written import AsWritten, compare_codes
+from kohort.verification.averages import Read, lost_squares, read_averages
 from kohort.verification.classes import PublishedClasses
 from kohort.verification.counterfeits import counting_people, numbered_apart, set_apart
 from kohort.verification.demands import Demands, Original
 from kohort.verification.items import Holders, holders_of, verify_baskets, with_items
 from kohort.verification.local_support import Levels
-from kohort.verification.measure import measure_costs, published_table
+from kohort.verification.measure import BY_RECORD, MEANS, PublishedTable, measure_costs
 from kohort.verification.perturbed import check_perturbed
 from kohort.verification.promises import Promise, stated, stated_items
+from kohort.verification.tree import compare_tree
 from kohort.verification.two_files import Eventless
 from kohort.verification.verdict import Check, Verdict
 from kohort.verification.verify_models import Judge
@@ -65,7 +66,9 @@ def verify(
     population   the quasi-identifiers of everybody whom promises compare the table with
     checks       what else was checked, as a part of the verdict
     """
-    published, original, averages = read_averages(published, demands, original)
+    for tree in _hierarchies(demands, original, hierarchies or {}):
+        compare_tree(tree)
+    published, original, averages = _read(published, demands, original)
     shown = _shown_items(published, demands)
     apart = set_apart(published, demands, original)
     original = apart.original
@@ -102,6 +105,29 @@ def verify(
         return Verification(verdict)
     loss = _loss(table, original, found) | _squares(demands, original, found, classes)
     return Verification(verdict, loss, _unweighted_loss(table, original, found))
+
+
+def _hierarchies(
+    demands: Demands, original: Original | None, sensitive: Mapping[str, Hierarchy]
+) -> list[Hierarchy]:
+    """Every hierarchy that something is looked up in."""
+    found: list[object] = [*sensitive.values()]
+    if original is not None:
+        items = () if original.items is None else (original.items.hierarchy,)
+        found += [*items, *(attribute.domain for attribute in original.attributes)]
+    elif demands.items is not None:
+        found.append(demands.items.hierarchy)
+    return [tree for tree in found if isinstance(tree, Hierarchy)]
+
+
+def _read(published: Dataset, demands: Demands, original: Original | None) -> Read:
+    """The published table as it is written, means in it as intervals; codes of the original are compared."""
+    if original is not None:
+        for attribute in original.attributes:
+            compare_codes(attribute.column, original.dataset.arrow(attribute.name))
+    names = (demands.roles if original is None else original.roles).having("quasi-identifier")
+    table, known, checks = read_averages(AsWritten(published, names), demands, original)
+    return (AsWritten(table, names) if checks else table), known, checks
 
 
 def _shown_items(published: Dataset, demands: Demands) -> Baskets | None:
@@ -222,7 +248,7 @@ def _table(verdict: Verdict, classes: PublishedClasses, found: Alignment) -> Pub
     withheld[found.rows] = classes.all_star_records if starred else False
     sizes = classes.sizes[~classes.all_star] if starred else classes.sizes
     pairs = found.pairs if found.pairs and not withheld.any() else None
-    return published_table(classes.columns, found.readings, found.rows, withheld, sizes, pairs)
+    return PublishedTable.of(classes.columns, found.readings, found.rows, withheld, sizes, pairs)
 
 
 def _loss(table: PublishedTable, original: Original | None, found: Alignment) -> dict[str, float]:
@@ -230,7 +256,7 @@ def _loss(table: PublishedTable, original: Original | None, found: Alignment) ->
     weights = _weights(original)
     loss = measure_costs(table, weights if found.sure else None)
     if not found.sure:
-        unknown = [n for n in loss if COSTS[n].by_record or (weights is not None and COSTS[n].is_mean)]
+        unknown = [*BY_RECORD, *(() if weights is None else MEANS)]
         loss = {name: value for name, value in loss.items() if name not in unknown}
     return loss if found.items_ncp is None else loss | {"items-ncp": found.items_ncp}
 
@@ -252,7 +278,7 @@ def _unweighted_loss(
     """The costs that weights change as they would be without them; None where records have none."""
     if _weights(original) is None:
         return None
-    return {name: value for name, value in measure_costs(table).items() if COSTS[name].is_mean}
+    return {name: value for name, value in measure_costs(table).items() if name in MEANS}
 
 
 def _weights(original: Original | None) -> np.ndarray | None:

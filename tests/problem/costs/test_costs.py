@@ -16,7 +16,7 @@ from kohort.data.domain import GeneralizedValues
 from kohort.errors import InputError
 from kohort.problem.attribute import Attribute, tight_domain
 from kohort.problem.costs import COSTS, SeparableCost, cost_named
-from kohort.verification.measure import measure_costs, published_table
+from kohort.verification.measure import PublishedTable, measure_costs
 from kohort.verification.reading import read_column
 from strategies import cases
 
@@ -37,7 +37,7 @@ def costs_of(attributes, published, withheld=None):
     labels = [code_column("x", pa.array(column, pa.string())) for column in published]
     sizes = np.array(list(Counter(kept).values()), dtype=np.int64)
     readings = [read_column(*both) for both in zip(labels, attributes)]
-    return measure_costs(published_table(labels, readings, np.arange(n), withheld, sizes))
+    return measure_costs(PublishedTable.of(labels, readings, np.arange(n), withheld, sizes))
 
 
 # -- the papers' numbers ---------------------------------------------------------------------------
@@ -140,10 +140,10 @@ def test_discernibility_is_the_raw_sum_and_a_withheld_record_counts_the_whole_ta
 
 
 def test_discernibility_does_not_overflow_where_classes_have_millions_of_records():
-    from kohort.problem.costs.cost import PublishedTable
-
-    table = PublishedTable([], np.zeros(0, dtype=bool), np.array([3_000_000_000], dtype=np.int64))
-    assert cost_named("discernibility").measure(table) == 9e18
+    x, n = attribute(["a"], [("a", "*")]), np.array([3_000_000_000])
+    labels = code_column("x", pa.array(["a"]))
+    table = PublishedTable.of([labels], [read_column(labels, x)], slice(None), np.zeros(1, dtype=bool), n)
+    assert measure_costs(table)["discernibility"] == 9e18
 
 
 def test_a_withheld_record_is_measured_as_star_in_every_attribute():

@@ -15,8 +15,7 @@ from kohort.algorithms.full_domain.roll_ups import ClassTable, Levels
 from kohort.data.domain import GeneralizedValues
 from kohort.problem.attribute import Attribute
 from kohort.problem.costs import CellCost, Cost
-from kohort.problem.costs.ambiguity import Ambiguity
-from kohort.problem.costs.discernibility import AverageClassSize, Discernibility
+from kohort.problem.costs.discernibility import Ambiguity, AverageClassSize, Discernibility
 from kohort.problem.problem import Problem
 
 __all__ = ["LatticeCost", "has_lattice_cost", "lattice_cost"]

@@ -1,12 +1,16 @@
 """Costs by their spec names."""
 
 from kohort.errors import InputError, did_you_mean
-from kohort.problem.costs.ambiguity import Ambiguity
-from kohort.problem.costs.cost import CellCost, Cost, Line, PublishedAttribute, PublishedTable, SeparableCost
-from kohort.problem.costs.discernibility import AverageClassSize, Discernibility, HierarchicalDiscernibility
+from kohort.problem.costs.cost import CellCost, Cost, Line, SeparableCost
+from kohort.problem.costs.discernibility import (
+    Ambiguity,
+    AverageClassSize,
+    Discernibility,
+    HierarchicalDiscernibility,
+    Squares,
+)
 from kohort.problem.costs.entropy import Entropy, MonotoneEntropy
 from kohort.problem.costs.loss_metric import Loss, NormalizedCertaintyPenalty
-from kohort.problem.costs.squares import Squares
 from kohort.problem.costs.tree import Distortion, Suppressions, Tree
 
 __all__ = [
@@ -14,8 +18,6 @@ __all__ = [
     "CellCost",
     "Cost",
     "Line",
-    "PublishedAttribute",
-    "PublishedTable",
     "SeparableCost",
     "Squares",
     "cost_named",

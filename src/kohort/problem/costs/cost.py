@@ -3,74 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from kohort.data.column import Column
-from kohort.data.counting import Pairs, count_codes, count_pairs
 from kohort.data.domain import GeneralizedValues
 
-__all__ = ["CellCost", "Cost", "Line", "PublishedAttribute", "PublishedTable", "SeparableCost"]
-
-
-@dataclass(frozen=True, eq=False)
-class PublishedAttribute:
-    """One quasi-identifier as published: its distinct generalized values, and which one each record has.
-
-    `code_of_record` are the codes of the original values and `counts` how often each occurs. Where records
-    have weights, a mean over records is weighted by them. `pairs` are the generalized values with the
-    original ones, counted, where that is known and no record is withheld.
-    """
-
-    name: str
-    values: GeneralizedValues
-    value_of_record: np.ndarray | Column
-    code_of_record: np.ndarray | Column
-    counts: np.ndarray
-    weight: float = 1.0
-    record_weights: np.ndarray | None = None
-    pairs: Pairs | None = None
-
-    @cached_property
-    def uses(self) -> np.ndarray:
-        """How many records have each generalized value, or how much they weigh together."""
-        if self.record_weights is None and self.pairs is not None:
-            value, _, uses = self.pairs
-            return np.bincount(value, uses, minlength=len(self.values.width)).astype(np.int64)
-        return count_codes(self.value_of_record, len(self.values.width), self.record_weights)
-
-    def pairs_of(self, chosen: np.ndarray | None) -> Pairs:
-        """The generalized values with the original ones, and how many of the chosen records have them."""
-        if chosen is None and self.pairs is not None:
-            return self.pairs
-        n_values, n_codes = len(self.values.width), len(self.counts)
-        return count_pairs(self.value_of_record, self.code_of_record, n_values, n_codes, chosen)
-
-
-@dataclass(frozen=True, eq=False)
-class PublishedTable:
-    """A published table as costs see it: its attributes, withheld records, and the classes of the others.
-
-    Withheld records are here with `*` everywhere, even if they were left out of the file.
-    """
-
-    attributes: Sequence[PublishedAttribute]
-    withheld: np.ndarray
-    class_sizes: np.ndarray
-
-    @property
-    def n_records(self) -> int:
-        return len(self.withheld)
-
-    def weighted(self, per_attribute: Sequence[float]) -> float:
-        """The mean over attributes by their weights."""
-        weights = [a.weight for a in self.attributes]
-        total = sum(weights)
-        return float(np.dot(weights, per_attribute) / total) if total else 0.0
+__all__ = ["CellCost", "Cost", "Line", "SeparableCost"]
 
 
 class Line(NamedTuple):
@@ -80,15 +19,16 @@ class Line(NamedTuple):
     slope: float
 
 
-class Cost(ABC):
-    """A measure of what a published table has lost. Its traits say which searches can minimise it.
+class Cost:
+    """A measure of what a published table has lost, as searches need to know it; verification measures it.
+
+    Its traits say which searches can minimise it.
 
     separable          the cost of a cell depends on its generalized value alone; `cell` gives it
     adds_up            separable, and a sum of weighted cell costs determines the measure: `measure_of_sum`
     prices_blocks      a search for a recoding of whole columns can price a block of values by itself
     counts_classmates  a published record costs the size of its class, a withheld one that of the table
     monotone           a more general value never costs less, which the approximation guarantees need
-    by_record          it depends on which original each published record has: after shuffling it is unknown
     of_items           it measures published items, too
     mean_of_cells      the weighted mean over all cells of what their labels cost, which depends on the
                        attribute's domain alone and not on how often its values occur
@@ -103,7 +43,6 @@ class Cost(ABC):
     prices_blocks: ClassVar[bool] = False
     counts_classmates: ClassVar[bool] = False
     monotone: ClassVar[bool] = True
-    by_record: ClassVar[bool] = False
     of_items: ClassVar[bool] = False
     mean_of_cells: ClassVar[bool] = False
     is_mean: ClassVar[bool] = False
@@ -118,10 +57,6 @@ class Cost(ABC):
     def linear(self) -> bool:
         """Whether it can be minimised over free intervals and sets: see `line`."""
         return self.line(2) is not None
-
-    @abstractmethod
-    def measure(self, table: PublishedTable) -> float:
-        """The cost of a published table as it is reported."""
 
     def measure_of_sum(self, total: float, n_records: int, weights: np.ndarray) -> float | None:
         """The measure of a release whose records cost `total`: weighted cells, or the sizes of their classes.
@@ -140,7 +75,7 @@ class Cost(ABC):
         return None
 
 
-class CellCost(Cost):
+class CellCost(Cost, ABC):
     """A cost that is a sum over cells, where a cell's cost depends on its published and original value.
 
     withheld_record  the cost of a withheld record, where it is not that of `*` in every column
@@ -198,14 +133,6 @@ class SeparableCost(CellCost):
     @abstractmethod
     def cell(self, values: GeneralizedValues) -> np.ndarray:
         """Cost of a cell for each of these generalized values."""
-
-    def measure(self, table: PublishedTable) -> float:
-        """The mean over records of the weighted mean over attributes."""
-        return table.weighted([self._mean(attribute) for attribute in table.attributes])
-
-    def _mean(self, attribute: PublishedAttribute) -> float:
-        uses = attribute.uses
-        return float(np.dot(uses, self.cell(attribute.values)) / uses.sum())
 
     def measure_of_sum(self, total: float, n_records: int, weights: np.ndarray) -> float | None:
         return total / n_records

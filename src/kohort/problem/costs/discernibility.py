@@ -1,4 +1,4 @@
-"""Costs that look at class sizes: discernibility (DM), its hierarchical kin (HDM), the mean class."""
+"""Costs that are no means of cells: of classes (DM, HDM, the mean class), of whole records, of numbers."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from kohort.data.domain import GeneralizedValues
-from kohort.problem.costs.cost import CellCost, Cost, PublishedAttribute, PublishedTable
+from kohort.problem.costs.cost import CellCost, Cost
 
-__all__ = ["AverageClassSize", "Discernibility", "HierarchicalDiscernibility"]
+__all__ = ["Ambiguity", "AverageClassSize", "Discernibility", "HierarchicalDiscernibility", "Squares"]
 
 
 class Discernibility(Cost):
@@ -20,11 +20,6 @@ class Discernibility(Cost):
         "sum over records of the size of their class; a withheld record counts the whole table"
     )
     counts_classmates: ClassVar[bool] = True
-
-    def measure(self, table: PublishedTable) -> float:
-        sizes = table.class_sizes.astype(np.int64)
-        withheld = int(table.withheld.sum())
-        return float(int((sizes**2).sum()) + withheld * table.n_records)
 
     def measure_of_sum(self, total: float, n_records: int, weights: np.ndarray) -> float:
         return total
@@ -41,19 +36,7 @@ class HierarchicalDiscernibility(CellCost):
     meaning: ClassVar[str] = (
         "records per cell that became alike by generalizing it, 0 to 1, summed over records"
     )
-    by_record: ClassVar[bool] = True
     withheld_record: ClassVar[float | None] = 1.0
-
-    def measure(self, table: PublishedTable) -> float:
-        kept = ~table.withheld if table.withheld.any() else None
-        per_attribute = [self._penalty(attribute, kept) for attribute in table.attributes]
-        return table.weighted(per_attribute) + float(table.withheld.sum())
-
-    def _penalty(self, attribute: PublishedAttribute, kept: np.ndarray | None) -> float:
-        value, code, uses = attribute.pairs_of(kept)
-        together, alone = attribute.values.mass[value], attribute.counts[code]
-        others = attribute.values.n_records - alone
-        return float(np.dot(uses, np.where(others > 0, (together - alone) / np.maximum(others, 1), 0.0)))
 
     def measure_of_sum(self, total: float, n_records: int, weights: np.ndarray) -> float:
         return total
@@ -85,6 +68,26 @@ class AverageClassSize(Cost):
     meaning: ClassVar[str] = "records per class"
     monotone: ClassVar[bool] = False
 
-    def measure(self, table: PublishedTable) -> float:
-        sizes = table.class_sizes
-        return float(sizes.mean()) if len(sizes) else float(table.n_records)
+
+class Ambiguity(Cost):
+    """The mean over records of the product of the leaves covered (Nergiz and Clifton, 2007).
+
+    Hundreds of attributes make it larger than any floating-point number: then it is the largest one, 1.8e308.
+    """
+
+    name: ClassVar[str] = "ambiguity"
+    meaning: ClassVar[str] = (
+        "combinations of original values that a published record could stand for, on average"
+    )
+
+
+class Squares(Cost):
+    """SSE / SST: the squared distances of numbers to the mean of their class, over those to the mean of all.
+
+    A weighted mean over the quasi-identifiers, each by its own variance. It depends on the numbers themselves
+    and not on labels, so it is measured on classes and their originals, where it is asked for.
+    """
+
+    name: ClassVar[str] = "squares"
+    meaning: ClassVar[str] = "share of the variance of numbers that is lost within classes"
+    of_numbers: ClassVar[bool] = True

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from kohort.data.domain import GeneralizedValues
-from kohort.problem.costs.cost import Line, PublishedTable, SeparableCost
+from kohort.problem.costs.cost import Line, SeparableCost
 
 __all__ = ["Distortion", "Suppressions", "Tree"]
 
@@ -45,10 +45,6 @@ class Distortion(SeparableCost):
     def cell(self, values: GeneralizedValues) -> np.ndarray:
         return values.level * values.height
 
-    def measure(self, table: PublishedTable) -> float:
-        levels = table.weighted([attribute.values.height for attribute in table.attributes])
-        return super().measure(table) / levels if levels else 0.0
-
     def measure_of_sum(self, total: float, n_records: int, weights: np.ndarray) -> float | None:
         return None
 
@@ -71,9 +67,6 @@ class Suppressions(SeparableCost):
         """1 for what covers everything. A value of the table that is `*` itself is searched as exact: it is
         measured as 1, but if it cost more than the node above it, the search would not be monotone."""
         return (values.star & (values.level >= 1)).astype(float)
-
-    def measure(self, table: PublishedTable) -> float:
-        return float(sum(int(a.uses[a.values.star].sum()) for a in table.attributes))
 
     def measure_of_sum(self, total: float, n_records: int, weights: np.ndarray) -> float | None:
         """None for unequal weights: then the weighted sum does not determine how many cells are `*`."""

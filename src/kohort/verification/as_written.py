@@ -1,0 +1,169 @@
+"""Columns compared with what is written: a code must stand for the values that its records really have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kohort.data.column import Column
+from kohort.data.counting import stretches_of
+from kohort.data.dataset import Dataset
+from kohort.errors import InternalError
+from kohort.verification.scale import exact_number
+
+__all__ = ["AsWritten", "compare_codes"]
+
+Encoded = tuple[pa.Array, Sequence[pa.Array]]
+
+
+class AsWritten(Dataset):
+    """A published table whose quasi-identifiers have a code for every text that is written.
+
+    A reader of a text file sees three values in `30`, `30.0` and `30.00`, though they are one number: records
+    that differ so are no class. In typed columns equal numbers are equal.
+    """
+
+    def __init__(self, table: Dataset, quasi_identifiers: Iterable[str]) -> None:
+        self.table, self.apart = table, frozenset(quasi_identifiers)
+        self.names, self.n_records = table.names, table.n_records
+        self._columns: dict[str, Column] = {}
+        self._sensitive: dict[str, Column] = {}
+
+    def column(self, name: str) -> Column:
+        if name not in self.apart or name not in self.names:
+            return self.table.column(name)
+        if name not in self._columns:
+            self._columns[name] = _texts_apart(self.table.column(name), _encoded(self.table.arrow(name)))
+        return self._columns[name]
+
+    def sensitive_column(self, name: str) -> Column:
+        if name not in self._sensitive:
+            self._sensitive[name] = self.table.sensitive_column(name)
+            compare_codes(self._sensitive[name], self.table.arrow(name))
+        return self._sensitive[name]
+
+    def arrow(self, name: str) -> pa.ChunkedArray:
+        return self.table.arrow(name)
+
+    def taken(self, name: str, rows: np.ndarray) -> pa.ChunkedArray | pa.Array:
+        return self.table.taken(name, rows)
+
+    def hands_on(self, name: str, other: Dataset) -> bool:
+        return self.table.hands_on(name, other)
+
+
+def compare_codes(column: Column, values: pa.ChunkedArray) -> None:
+    """Raise InternalError where a value has two codes, or a code stands for another value. O(records)."""
+    if not _spelled_alike(column, values):
+        _code_of_value(column, _encoded(values))
+
+
+def _spelled_alike(column: Column, values: pa.ChunkedArray) -> bool:
+    """Whether every record has just the text, or the whole number, of its code: the quick comparison."""
+    different = len(set(column.texts)) == len(column.texts)
+    if not different or not (_is_text(values.type) or pa.types.is_integer(values.type)):
+        return False
+    try:
+        meant = pa.array(column.texts, pa.string()).cast(values.type)
+    except pa.ArrowInvalid:
+        return False
+    ends = np.cumsum([0, *map(len, values.chunks)]).tolist()
+    stretches = zip(values.chunks, map(slice, ends[:-1], ends[1:]))
+    return all(meant.take(pa.array(column.at(rows))).equals(chunk) for chunk, rows in stretches)
+
+
+def _code_of_value(column: Column, encoded: Encoded) -> np.ndarray:
+    """The code of each distinct value (-1 where no record has it), and last that of a missing one."""
+    dictionary, _ = encoded
+    code_of = np.full(len(dictionary) + 1, -1, dtype=np.int32)
+    for places, codes in _beside(encoded, column):
+        before = code_of.copy()
+        code_of[places] = codes
+        if (code_of[places] != codes).any() or ((before >= 0) & (before != code_of)).any():
+            raise _misread(column)
+    texts = column.texts
+    written = [*_readable(dictionary), None]
+    known = all(_is(texts[code], value) for code, value in zip(code_of.tolist(), written) if code >= 0)
+    if not known or len(set(texts)) < len(texts):
+        raise _misread(column)
+    return code_of
+
+
+def _encoded(values: pa.ChunkedArray) -> Encoded:
+    """The distinct values of a column, and the place of each record's, in several parts."""
+    if pa.types.is_null(values.type):
+        values = values.cast(pa.string())
+    if pa.types.is_decimal(values.type) and values.type.bit_width < 128:  # which Arrow cannot distinguish
+        values = values.cast(pa.decimal128(values.type.precision, values.type.scale))
+    encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
+    chunks = encoded.unify_dictionaries().chunks
+    return chunks[0].dictionary, [chunk.indices for chunk in chunks]
+
+
+def _beside(encoded: Encoded, column: Column) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The places of values beside the codes of the same records, a stretch of records at a time."""
+    dictionary, parts = encoded
+    start = 0
+    for part in parts:
+        for rows in stretches_of(len(part)):
+            places = part[rows.start : rows.stop]
+            if places.null_count:
+                places = pc.fill_null(places.cast(pa.int64()), len(dictionary))
+            codes = column.at(slice(start + rows.start, start + rows.stop))
+            yield places.to_numpy(zero_copy_only=False), codes
+        start += len(part)
+
+
+def _readable(dictionary: pa.Array) -> list[Any]:
+    """The values as Python has them; floats in as many digits as their type has; None for other types."""
+    if pa.types.is_floating(dictionary.type):
+        shown = dictionary.to_numpy(zero_copy_only=False)
+        return [None if value != value else Decimal(str(value)) for value in shown]
+    kinds = pa.types.is_integer, pa.types.is_boolean, pa.types.is_decimal, pa.types.is_date
+    readable = _is_text(dictionary.type) or any(kind(dictionary.type) for kind in kinds)
+    return dictionary.to_pylist() if readable else [...] * len(dictionary)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+
+
+def _is(text: str | None, value: Any) -> bool:
+    """Whether a code's text is that of a value: a number may be written in several ways."""
+    if text is None or value is None or value is ...:  # times and bytes are compared by nobody
+        return value is ... or text is value
+    if isinstance(value, bool):
+        return text.lower() == str(value).lower()
+    if isinstance(value, (int, Decimal)):
+        return exact_number(text) == value
+    return text == str(value) or (
+        exact_number(text) is not None and exact_number(text) == exact_number(value)
+    )
+
+
+def _texts_apart(column: Column, encoded: Encoded) -> Column:
+    """The column with a code for every text; itself, where it has that already."""
+    dictionary, code_of = encoded[0], _code_of_value(column, encoded)
+    if not _is_text(dictionary.type):
+        return column
+    written = dictionary.to_pylist()
+    used = {text for text, code in zip(written, code_of.tolist()) if code >= 0 and text is not None}
+    if len(used) == sum(text is not None for text in column.texts):
+        return column
+    texts = sorted(used, key=lambda text: (exact_number(text) or 0, text))
+    number = {text: code for code, text in enumerate(texts)}
+    again = np.array([number.get(text, len(texts)) for text in (*written, None)], dtype=np.int32)
+    codes = np.concatenate([again[places] for places, _ in _beside(encoded, column)])
+    return Column(column.name, "string", codes, (*texts, *[None] * column.has_null), None)
+
+
+def _misread(column: Column) -> InternalError:
+    return InternalError(
+        f"Column {column.name!r} was not read as it is written: its codes stand for other values. "
+        "Nothing was written. Please report this."
+    )
