@@ -72,6 +72,15 @@ class CertifiedCaution(_Part):
     )
 
 
+class CertifiedEvidence(_Part):
+    """What speaks for a figure."""
+
+    evidence: Literal["checked", "solver", "theorem", "stated"] = Field(
+        description="Proven again by verification, a solver's word, a theorem of a paper, or only said."
+    )
+    reason: str = Field(description="Which proof, solver or paper that is.")
+
+
 class CertifiedItems(_Part):
     """What became of the column of items."""
 
@@ -98,14 +107,14 @@ class CertifiedItems(_Part):
         description="With quasi-identifiers beside the items: the smallest class asked for."
     )
     ncp: float
-    bound: float | None = Field(description="A lower bound on the least possible NCP.")
+    bound: float | None = Field(description="A lower bound on the least possible NCP, by the solver's word.")
 
 
 class CertifiedScheme(_Part):
-    """What is proven of a recoding among those that publish a value in one way wherever it occurs."""
+    """What a search says of a recoding among those that publish a value in one way wherever it occurs."""
 
     attributes: dict[str, str] = Field(description="The scheme of every quasi-identifier, such as ops.")
-    bound: Number = Field(description="No recoding of these schemes costs less.")
+    bound: Number = Field(description="No recoding of these schemes costs less, by the word of the search.")
     gap: Number | None = Field(description="cost / bound - 1; 0 where the recoding is proven to be the best.")
     nodes: int = Field(ge=0, description="How many nodes of the search were examined.")
 
@@ -228,9 +237,20 @@ class Certificate(_Part):
         description="Where records have weights: the costs that use them, with all records counted alike.",
     )
     labels: Literal["hierarchy", "tight"] = Field(description="The domain in which `loss` counts values.")
-    bound: Number | None = Field(description="A proven lower bound on the least possible cost.")
+    bound: Number | None = Field(
+        description="A lower bound on the least possible cost that verification proved again, or null."
+    )
     gap: Number | None = Field(description="cost / bound - 1.")
-    guarantee: Number | None = Field(description="The approximation factor proven for this run.")
+    solver_bound: Number | None = Field(
+        None,
+        description="A lower bound by the word of a solver or of the search: nothing checked it; or null.",
+    )
+    solver_gap: Number | None = Field(None, description="cost / solver_bound - 1.")
+    guarantee: Number | None = Field(description="The approximation factor of this run.")
+    evidence: dict[str, CertifiedEvidence] = Field(
+        default={},
+        description="What speaks for `bound`, `solver_bound` and `guarantee`, where there are any.",
+    )
     scheme: CertifiedScheme | None = Field(description="What a search for schemes has proven.")
     algorithm: str = Field(description="The algorithm that made it.")
     parameters: dict[str, Any] = Field(description="The parameters of the algorithm.")

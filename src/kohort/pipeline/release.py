@@ -28,7 +28,7 @@ from kohort.pipeline.two_files import TwoFiles
 from kohort.problem.problem import Problem
 from kohort.problem.roles import Roles
 from kohort.recoding.recoding import Recoding
-from kohort.verification import Verdict
+from kohort.verification import Claim, Verdict
 from kohort.version import __version__
 
 __all__ = ["VerifiedRelease"]
@@ -45,8 +45,7 @@ class VerifiedRelease(HoldsOriginal):
     loss      every cost by its name, measured on what is published; means over records are weighted by a
               column with the role weight, if there is one
     unweighted_loss  these means with all records counted alike; None without such a column
-    bound     a proven lower bound on the least possible value of the chosen cost, or None
-    guarantee the approximation factor proven for this run, or None
+    claims    what is known of the least possible value of the chosen cost, with the evidence of each figure
     verdict   what was checked and what was measured
     notes     sentences that the person who signs should read
     problem   what was asked, in codes
@@ -76,8 +75,7 @@ class VerifiedRelease(HoldsOriginal):
     loss: dict[str, float]
     algorithm: str
     parameters: dict[str, Any]
-    guarantee: float | None
-    bound: float | None
+    claims: Mapping[str, Claim]
     notes: tuple[str, ...]
     seconds: dict[str, float]
     recoding: Recoding
@@ -158,15 +156,39 @@ class VerifiedRelease(HoldsOriginal):
         return self.problem.cost.name
 
     @property
+    def bound(self) -> float | None:
+        """A lower bound on the least possible value of the chosen cost that verification proved, or None."""
+        return self._claimed("bound")
+
+    @property
+    def solver_bound(self) -> float | None:
+        """A higher lower bound, or the only one, that a solver or the search gives; nothing checked it."""
+        return self._claimed("solver_bound")
+
+    @property
+    def guarantee(self) -> float | None:
+        """The approximation factor of this run, or None; `claims` says what it rests on."""
+        return self._claimed("guarantee")
+
+    def _claimed(self, name: str) -> float | None:
+        return self.claims[name].figure if name in self.claims else None
+
+    @property
     def gap(self) -> float | None:
         """How far the cost is above the bound, as a share of the bound; 0 where only rounding is between."""
-        if self.bound is None:
+        return self._gap_to(self.bound)
+
+    @property
+    def solver_gap(self) -> float | None:
+        """How far the cost is above `solver_bound`: a solver's word, too."""
+        return self._gap_to(self.solver_bound)
+
+    def _gap_to(self, bound: float | None) -> float | None:
+        if bound is None:
             return None
-        if self.cost - self.bound <= _ROUNDING * self.cost:
+        if self.cost - bound <= _ROUNDING * self.cost:
             return 0.0
-        if self.bound == 0:
-            return None
-        return self.cost / self.bound - 1
+        return None if bound == 0 else self.cost / bound - 1
 
     @property
     def original_rows(self) -> np.ndarray:
@@ -224,7 +246,13 @@ class VerifiedRelease(HoldsOriginal):
             "labels": self.request.labels,
             "bound": self.bound,
             "gap": self.gap,
+            "solver_bound": self.solver_bound,
+            "solver_gap": self.solver_gap,
             "guarantee": self.guarantee,
+            "evidence": {
+                name: {"evidence": claim.evidence, "reason": claim.reason}
+                for name, claim in self.claims.items()
+            },
             "algorithm": self.algorithm,
             "parameters": self.parameters,
             "scheme": self.scheme,

@@ -61,8 +61,10 @@ class Release(JudgedRelease, VerifiedRelease):
     """A verified release. `table` is the published table, of the kind that came in.
 
     loss      every cost by its name, measured on what is published
-    bound     a proven lower bound on the least possible value of the chosen cost, or None
-    guarantee the approximation factor proven for this run, or None
+    bound     a lower bound on the least possible value of the chosen cost that was proven again, or None
+    solver_bound  one that a solver or the search gives, where it is higher: nothing checked it; or None
+    guarantee the approximation factor of this run, or None
+    claims    these with their evidence: `checked`, `solver`, `theorem` or `stated`, and the reason
     verdict   what was checked and what was measured
     notes     sentences that the person who signs should read
     origin    the files that it was made from

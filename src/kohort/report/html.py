@@ -158,8 +158,10 @@ def _loss(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _gap(facts: dict[str, Any]) -> dict[str, Any]:
-    gap = facts["gap"]
+    """The gap that was checked; else the one that rests on a solver's word."""
+    name, word = ("gap", "checked") if facts["gap"] is not None else ("solver_gap", "a solver's word")
+    gap = facts[name]
     if gap is None:
-        return _figure("proven gap", "gap", gap, "unknown", "no lower bound is known")
+        return _figure("gap", "gap", gap, "unknown", "no lower bound is known")
     note = "nothing better is possible" if gap == 0 else "more than the best possible, at most"
-    return _figure("proven gap", "gap", gap, percent(gap), note)
+    return _figure("gap", name, gap, percent(gap), f"{note} ({word})")

@@ -13,7 +13,16 @@ from kohort.errors import counted, percent
 from kohort.report.together_section import together_sentences
 from kohort.report.traffic_light import advice_of, spec_to_add, traffic_light_of
 
-__all__ = ["checks_table", "dropped_items", "number", "release_panel", "release_sentences", "verdict_panel"]
+__all__ = [
+    "beside_the_best",
+    "checks_table",
+    "dropped_items",
+    "factor_sentences",
+    "number",
+    "release_panel",
+    "release_sentences",
+    "verdict_panel",
+]
 
 
 _CAUTIONS = 8  # columns without a promise in the terminal; a table may have a hundred sensitive columns
@@ -59,11 +68,18 @@ def release_sentences(facts: dict[str, Any]) -> list[str]:
     if facts["together"] is not None:
         first, _, *others = together_sentences(facts["together"])
         sentences += [first, *others]
-    if facts["guarantee"] is not None:
-        sentences.append(
-            f"Proven for this run: the cost is at most {facts['guarantee']:.2f} times the least possible."
-        )
-    return sentences
+    return [*sentences, *factor_sentences(facts)]
+
+
+def factor_sentences(facts: dict[str, Any]) -> list[str]:
+    """A sentence on the approximation factor with what it rests on, if there is one."""
+    if facts["guarantee"] is None:
+        return []
+    claim = facts["evidence"]["guarantee"]
+    return [
+        f"The cost is at most {facts['guarantee']:.2f} times the least possible "
+        f"({claim['evidence']}: {claim['reason']})."
+    ]
 
 
 def _extent(facts: dict[str, Any]) -> str:
@@ -114,13 +130,26 @@ def _smallest(facts: dict[str, Any]) -> str:
 
 def _beside_the_best(facts: dict[str, Any]) -> str:
     """What is known about the least possible cost; a weak bound says nothing about quality."""
-    if facts["gap"] is None:
-        return "."
-    if facts["gap"] > 1:
-        return f"; no release can lose less than {number(facts['bound'])}."
-    if facts["gap"] == 0:
-        return ", the least possible: this is proven optimal."
-    return f", at most {facts['gap']:.1%} more than the best possible."
+    known = beside_the_best(facts)
+    return f"{known}." if known else "."
+
+
+def beside_the_best(facts: dict[str, Any]) -> str:
+    """How far the cost is above the least possible, and by whose word; empty where nothing is known."""
+    said = []
+    for bound, gap, word in (
+        ("bound", "gap", "checked"),
+        ("solver_bound", "solver_gap", "solver, not checked"),
+    ):
+        if facts[bound] is None:
+            continue
+        if facts[gap] is None or facts[gap] > 1:
+            said.append(f"no release can lose less than {number(facts[bound])} ({word})")
+        elif facts[gap] == 0:
+            said.append(f"the least possible ({word})")
+        else:
+            said.append(f"at most {percent(facts[gap])} more than the best possible ({word})")
+    return "".join(f", {text}" for text in said)
 
 
 def _making(facts: dict[str, Any]) -> str:

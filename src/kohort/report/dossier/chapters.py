@@ -60,10 +60,11 @@ def summary_chapter(facts: dict[str, Any]) -> Chapter:
         ["classes of records that look alike", f"{facts['classes']:,}"],
         ["smallest class", number(facts["smallest_class"])],
         ["information loss", number(facts["loss"][facts["cost"]])],
-        [
-            "above the least loss possible, at most",
-            "not known" if facts["gap"] is None else percent(facts["gap"]),
-        ],
+        *(
+            [f"above the least loss possible, at most ({word})", percent(facts[gap])]
+            for gap, word in (("gap", "checked"), ("solver_gap", "by a solver's word"))
+            if facts[gap] is not None
+        ),
     ]
     return Chapter(
         "summary",
