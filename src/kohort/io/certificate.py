@@ -56,7 +56,7 @@ class CertifiedCheck(_Part):
 
     check: str = Field(description="The name of the check.")
     holds: bool | None = Field(description="True or false; null if it could not be checked.")
-    detail: str = Field(description="What was found, in a sentence.")
+    detail: str = Field(description="What was found, in a sentence; empty in public.")
 
 
 class CertifiedCaution(_Part):
@@ -96,11 +96,13 @@ class CertifiedItems(_Part):
         ge=0, description="The number of different items and nodes that are published."
     )
     withheld: int = Field(ge=0, description="The number of records whose items are not published.")
-    dropped: int = Field(ge=0, description="The number of items that are dropped from their baskets.")
-    dropped_share: float = Field(
+    dropped: int | None = Field(
+        ge=0, description="The number of items that are dropped from their baskets; null in public."
+    )
+    dropped_share: float | None = Field(
         ge=0, le=1, description="The share of all items in baskets that are dropped from them."
     )
-    dropped_sensitive: int = Field(
+    dropped_sensitive: int | None = Field(
         0, ge=0, description="The number of sensitive items that are dropped from their baskets."
     )
     class_size: int | None = Field(
@@ -114,18 +116,22 @@ class CertifiedScheme(_Part):
     """What a search says of a recoding among those that publish a value in one way wherever it occurs."""
 
     attributes: dict[str, str] = Field(description="The scheme of every quasi-identifier, such as ops.")
-    bound: Number = Field(description="No recoding of these schemes costs less, by the word of the search.")
+    bound: Number | None = Field(
+        description="No recoding of these schemes costs less, by the word of the search."
+    )
     gap: Number | None = Field(description="cost / bound - 1; 0 where the recoding is proven to be the best.")
-    nodes: int = Field(ge=0, description="How many nodes of the search were examined.")
+    nodes: int | None = Field(ge=0, description="How many nodes of the search were examined; null in public.")
 
 
 class CertifiedOrder(_Part):
     """The order in which the records are published, and what the original order gives away."""
 
     shuffle: bool | Literal["auto"] = Field(description="What was asked for.")
-    shuffled: bool = Field(description="Whether the records stand in another order than the original's.")
-    tells: list[str] = Field(
-        description="Columns about which the original order reveals something, or `the classes`."
+    shuffled: bool | None = Field(
+        description="Whether the records stand in another order than the original's; null in public."
+    )
+    tells: list[str] | None = Field(
+        description="Columns that the original order tells of, or `the classes`; null in public."
     )
     attack: dict[str, Any] | None = Field(
         description=(
@@ -153,7 +159,9 @@ class CertifiedEvents(_Part):
     people: int = Field(ge=1, description="People in the original.")
     events: int = Field(ge=0, description="Events in the original, without orphans.")
     without_events: int = Field(ge=0, description="People in the original who have no event.")
-    orphans: int = Field(ge=0, description="Events left out because their person is not in the original.")
+    orphans: int | None = Field(
+        ge=0, description="Events left out because their person is not in the original; null in public."
+    )
 
 
 class CertifiedTogether(_Part):
@@ -196,6 +204,10 @@ class Certificate(_Part):
     """What was promised about a release, what was measured, and how it was made."""
 
     kohort: Literal["release"] = Field(description="What kind of facts these are.")
+    audience: Literal["public", "internal"] = Field(
+        "internal",
+        description="Public: its figures test no guess of the original. Internal: the holder's.",
+    )
     version: str = Field(description="The version of Kohort.")
     title: str | None = Field(None, description="The name of the data set, if it was given.")
     owner: str | None = Field(None, description="Who is responsible for the release, if it was said.")
@@ -238,7 +250,7 @@ class Certificate(_Part):
     )
     labels: Literal["hierarchy", "tight"] = Field(description="The domain in which `loss` counts values.")
     bound: Number | None = Field(
-        description="A lower bound on the least possible cost that verification proved again, or null."
+        description="A lower bound on the least possible cost that verification proved again; null in public."
     )
     gap: Number | None = Field(description="cost / bound - 1.")
     solver_bound: Number | None = Field(
@@ -254,11 +266,11 @@ class Certificate(_Part):
     scheme: CertifiedScheme | None = Field(description="What a search for schemes has proven.")
     algorithm: str = Field(description="The algorithm that made it.")
     parameters: dict[str, Any] = Field(description="The parameters of the algorithm.")
-    seed: int = Field(ge=0)
+    seed: int | None = Field(ge=0, description="The seed; null in public.")
     cut_by_time: bool | None = Field(
         default=None,
         description="Whether a time limit cut the search, so that the same input and seed may give another "
-        "release; null in certificates of version 0.1.0, which did not say.",
+        "release; null in public, and in version 0.1.0, which did not say.",
     )
     quasi_identifiers: list[str] = Field(description="The names of the quasi-identifiers.")
     items: CertifiedItems | None = Field(description="What became of the column of items, or null.")
@@ -290,6 +302,11 @@ class Certificate(_Part):
     def content(self) -> bytes:
         """The bytes of the file that it was read from, which a signature is about."""
         return self._content
+
+    @property
+    def stated(self) -> dict[str, Any]:
+        """All of it as it was written, with fields that this version does not know."""
+        return self.model_dump(exclude_unset=True)
 
     @property
     def k(self) -> int | None:

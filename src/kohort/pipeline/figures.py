@@ -17,7 +17,7 @@ from kohort.recoding.history_groups import HistoryGroups
 from kohort.recoding.recoding import Recoding
 from kohort.verification import Claim, check_proof, checked_bound, checked_guarantee, checked_loss
 
-__all__ = ["Figures", "checked_figures"]
+__all__ = ["Figures", "checked_figures", "gap_to"]
 
 _ROUNDING = 1e-9
 _PRICES = "prices of records, checked with every group that could pay them"
@@ -98,6 +98,15 @@ def _factor(factor: float, cost: float, recoding: Recoding, theorem: str) -> Cla
     if recoding.bound is not None and (factor == 1.0 or factor * recoding.bound <= cost * (1 + _ROUNDING)):
         return Claim(factor, "solver", "the cost over a bound that nothing checked")
     return Claim(factor, "theorem", theorem) if theorem else Claim(factor, "stated", "by the algorithm")
+
+
+def gap_to(bound: float | None, cost: float) -> float | None:
+    """How far a cost is above a bound, as a share of the bound; 0 where only rounding is between."""
+    if bound is None:
+        return None
+    if cost - bound <= 2 * _ROUNDING * cost:  # bounds are lowered by a part of that, and never lifted above
+        return 0.0
+    return None if bound == 0 else cost / bound - 1
 
 
 def publishes_what_is_searched(problem: Problem, null_is_star: bool) -> bool:

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -18,8 +18,10 @@ from kohort.errors import counted
 from kohort.pipeline.again.tie import TiedRelease
 from kohort.pipeline.before_after import BeforeAfter, before_after
 from kohort.pipeline.commitment import committed
+from kohort.pipeline.figures import gap_to
 from kohort.pipeline.order import PublishedOrder
 from kohort.pipeline.private import HoldsOriginal
+from kohort.pipeline.public import public_version
 from kohort.pipeline.publish import Published
 from kohort.pipeline.published_items import ItemsPart
 from kohort.pipeline.request import Request
@@ -32,8 +34,6 @@ from kohort.verification import Claim, Verdict
 from kohort.version import __version__
 
 __all__ = ["VerifiedRelease"]
-
-_ROUNDING = 2e-9  # bounds are lowered by 1e-9 of them, so that rounding never lifts one above the least cost
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -176,19 +176,12 @@ class VerifiedRelease(HoldsOriginal):
     @property
     def gap(self) -> float | None:
         """How far the cost is above the bound, as a share of the bound; 0 where only rounding is between."""
-        return self._gap_to(self.bound)
+        return gap_to(self.bound, self.cost)
 
     @property
     def solver_gap(self) -> float | None:
         """How far the cost is above `solver_bound`: a solver's word, too."""
-        return self._gap_to(self.solver_bound)
-
-    def _gap_to(self, bound: float | None) -> float | None:
-        if bound is None:
-            return None
-        if self.cost - bound <= _ROUNDING * self.cost:
-            return 0.0
-        return None if bound == 0 else self.cost / bound - 1
+        return gap_to(self.solver_bound, self.cost)
 
     @property
     def original_rows(self) -> np.ndarray:
@@ -213,16 +206,24 @@ class VerifiedRelease(HoldsOriginal):
         )
 
     def facts(
-        self, *, sha256: Mapping[str, str | None] | None = None, salt: bytes | None = None
+        self,
+        *,
+        sha256: Mapping[str, str | None] | None = None,
+        salt: bytes | None = None,
+        version: Literal["internal", "public"] = "internal",
     ) -> dict[str, Any]:
         """The facts that certificate, report and `--json` show, without any cell of the data.
+
+        The public version has only figures that follow from the release or that test no guess of the
+        original; the internal one, for the holder, has all of them in full.
 
         `sha256` holds the hashes of the files, `input` and `output`. That of the input lets anybody test
         guesses of the original, so it is left out; with a secret `salt` there is a commitment to it instead.
         """
         verdict = self.verdict.to_dict()
-        return {
+        found = {
             "kohort": "release",
+            "audience": "internal",
             "version": __version__,
             "title": self.request.title,
             "owner": self.request.owner,
@@ -270,6 +271,7 @@ class VerifiedRelease(HoldsOriginal):
             "seconds": {phase: round(value, 4) for phase, value in self.seconds.items()},
             **committed(sha256, salt),
         }
+        return found if version == "internal" else public_version(found)
 
     def _linked_facts(self) -> dict[str, Any] | None:
         """How records are linked; None if they are not."""

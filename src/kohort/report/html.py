@@ -151,7 +151,7 @@ def _promised(facts: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _loss(facts: dict[str, Any]) -> dict[str, Any]:
-    cost, value = facts["cost"], facts["loss"][facts["cost"]]
+    cost, value = facts["cost"], facts["loss"].get(facts["cost"])
     ranged = cost in ("loss", "ncp", "tree", "distortion", "suppressions")
     note = "0: nothing is lost, 1: everything" if ranged else "less is better"
     return _figure(cost, f"loss.{cost}", value, number(value), note)

@@ -138,7 +138,8 @@ def _sentence(text: str) -> str:
 def _quality(facts: dict[str, Any]) -> list[str]:
     cost = facts["cost"]
     meaning = f" ({COSTS[cost].meaning})" if cost in COSTS else ""
-    words = [f"It minimised the cost {cost!r}{meaning}, and reached {number(facts['loss'][cost])}."]
+    reached = f", and reached {number(facts['loss'][cost])}" if cost in facts["loss"] else ""  # not in public
+    words = [f"It minimised the cost {cost!r}{meaning}{reached}."]
     for name, gap, proven in (
         ("bound", "gap", "It is checked"),
         ("solver_bound", "solver_gap", "A solver says"),

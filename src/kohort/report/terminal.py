@@ -25,6 +25,7 @@ __all__ = [
 ]
 
 
+_FILES = ("signature", "original", "commitment", "sha256")
 _CAUTIONS = 8  # columns without a promise in the terminal; a table may have a hundred sensitive columns
 
 
@@ -162,6 +163,10 @@ def _making(facts: dict[str, Any]) -> str:
 def verdict_panel(facts: dict[str, Any]) -> Panel:
     """A panel that shows what verification found."""
     table = _models(facts)
+    listed = {_promise(model) for model in facts["models"]}
+    for claim in facts.get("claims", []):
+        if claim["promise"] and claim["holds"] is None and claim["claim"] not in listed:
+            table.add_row(claim["claim"], "", "", _mark(None))
     for check in facts["checks"]:
         table.add_row(check["check"], "", "", _mark(check["holds"]))
     smallest = "" if facts["smallest_class"] is None else f", {_smallest(facts)}"
@@ -169,7 +174,7 @@ def verdict_panel(facts: dict[str, Any]) -> Panel:
         f"{_records(facts)} in {counted(facts['classes'], 'class', 'classes')}{smallest}; "
         f"{facts['suppressed']:,} withheld."
     )
-    lines: list[Any] = [Text(summary)]
+    lines: list[Any] = [Text(summary), *map(Text, not_checked_sentences(facts))]
     if facts["counterfeits"]:
         are = counted(facts["counterfeits"], "published record is", "published records are")
         lines.append(Text(f"{are} nobody's: counterfeits, as the checks say."))
@@ -178,7 +183,7 @@ def verdict_panel(facts: dict[str, Any]) -> Panel:
         lines.append(Text(f"Information loss ({name}): {number(facts['loss'][name])}."))
     lines += [*_cautions(facts), Text(), table]
     if facts.get("claims"):
-        lines += [Text("\nWhat the certificate says, and what was found:"), _claims(facts["claims"])]
+        lines += _certified(facts["claims"])
     light = traffic_light_of(facts, green="Every promise holds")
     return Panel(Group(*lines), title=light.title, border_style=light.terminal_style, expand=False)
 
@@ -191,17 +196,33 @@ def checks_table(checks: list[dict[str, Any]]) -> Table:
     return table
 
 
-def _claims(claims: list[dict[str, Any]]) -> Table:
-    table = Table("claim", "certified", "found", "holds", box=None, pad_edge=False)
-    for claim in claims:
-        shown = [_short(claim["certified"]), _short(claim["found"])]
-        table.add_row(claim["claim"], *shown, _mark(claim["holds"]))
-    return table
+def not_checked_sentences(facts: dict[str, Any]) -> list[str]:
+    """What could not be checked, and who says it; nothing where everything was."""
+    missing = [check["check"] for check in facts["checks"] if check["holds"] is None]
+    unknown = [claim["claim"] for claim in facts.get("claims", []) if claim["holds"] is None]
+    missing += [name for name in unknown if name.startswith(_FILES)]
+    stated = [name for name in unknown if not name.startswith(_FILES)]
+    words = [f"Not checked: {', '.join(missing)}."] if missing else []
+    return words + ([f"Stated by the certificate alone: {', '.join(stated)}."] if stated else [])
+
+
+def _certified(claims: list[dict[str, Any]]) -> list[Any]:
+    """How many claims of a certificate were found again, and those that are false; promises stand above."""
+    right = sum(claim["holds"] is True for claim in claims)
+    lines: list[Any] = [Text(f"\nOf what the certificate says, {counted(right, 'claim')} were found again.")]
+    false = [claim for claim in claims if claim["holds"] is False]
+    if false:
+        table = Table("false", "certified", "found", box=None, pad_edge=False)
+        for claim in false:
+            table.add_row(claim["claim"], _short(claim["certified"]), _short(claim["found"]))
+        lines.append(table)
+    return lines
 
 
 def _short(value: Any) -> str:
-    if isinstance(value, str):
-        return f"{value[:12]}…" if len(value) > 16 else value
+    if isinstance(value, (str, dict, list)):
+        text = value if isinstance(value, str) else "…"
+        return f"{text[:12]}…" if len(text) > 16 else text
     return "" if value is None else number(value)
 
 
@@ -225,10 +246,15 @@ def _figures(facts: dict[str, Any]) -> Table:
 def _models(facts: dict[str, Any]) -> Table:
     table = Table("what", "asked", "measured", "holds", box=None, pad_edge=False)
     for model in facts["models"]:
-        of = f" of {model['attribute']}" if model["attribute"] else ""
         asked, measured = number(model["asked"]), number(model["measured"])
-        table.add_row(f"{model['model']}{of}", asked, measured, _mark(model["holds"]))
+        unsure = _promise(model) in facts.get("of_records_only", ())
+        mark = "of records only" if unsure and model["holds"] else _mark(model["holds"])
+        table.add_row(_promise(model), asked, measured, mark)
     return table
+
+
+def _promise(model: dict[str, Any]) -> str:
+    return f"{model['model']} of {model['attribute']}" if model["attribute"] else str(model["model"])
 
 
 def _mark(holds: bool | None) -> str:

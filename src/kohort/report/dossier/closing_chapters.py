@@ -23,7 +23,7 @@ def utility_chapter(facts: dict[str, Any]) -> Chapter:
 def _loss(facts: dict[str, Any]) -> Section:
     rows = [[name, number(value)] for name, value in facts["loss"].items()]
     known = beside_the_best(facts) or ". How much less could be lost is not known: there is no lower bound"
-    words = [f"The information loss ({facts['cost']}) is {number(facts['loss'][facts['cost']])}{known}."]
+    words = [f"The information loss ({facts['cost']}) is {number(facts['loss'].get(facts['cost']))}{known}."]
     table = Table(("measure", "value"), rows, folded="All measures of information loss")
     return Section("loss", "Information loss", words, tables=[table])
 
