@@ -136,3 +136,42 @@ def test_the_headline_says_what_the_certificate_alone_states(folder, monkeypatch
     shown = run("verify", "release.csv", "--certificate", "public.json", *ALL).out
     assert "Stated by the certificate alone: version, " in " ".join(shown.replace("│", "").split())
     assert shown.count("k-anonymity") == 1 and shown.count("l-diversity of illness") == 1
+
+
+def test_the_headline_says_that_people_were_not_counted(tmp_path, monkeypatch):
+    """Seen: "Every promise holds", and k-anonymity twice, once "yes" and once "not checked"."""
+    monkeypatch.chdir(tmp_path)
+    visits = {"who": [f"p{i // 2}" for i in range(40)], "age": [20 + i // 2 for i in range(40)]}
+    pl.DataFrame(visits).write_csv("people.csv")
+    Path("spec.yaml").write_text(
+        "attributes:\n  who: {role: person}\n  age: {role: quasi-identifier}\nprivacy: {k: 3}\n"
+    )
+    words = (
+        "--spec",
+        "spec.yaml",
+        "--out",
+        "release.csv",
+        "--certificate",
+        "c.json",
+        "--order-file",
+        "o.json",
+    )
+    assert run("anonymize", "people.csv", *words).exit == 0
+    alone = run("verify", "release.csv", "--certificate", "c.json")
+    assert alone.exit == 0 and "What was checked holds, but not everything was checked" in alone.out
+    assert "Every promise holds" not in alone.out
+    [promise] = [line for line in alone.out.splitlines() if line.startswith("│ k-anonymity")]
+    assert "of records only" in promise
+    whole = run(
+        "verify",
+        "release.csv",
+        "--certificate",
+        "c.json",
+        "--spec",
+        "spec.yaml",
+        "--original",
+        "people.csv",
+        "--order-file",
+        "o.json",
+    )
+    assert whole.exit == 0 and "What was checked holds" not in whole.out
