@@ -45,7 +45,7 @@ class Forest(Algorithm):
     ...     people, quasi_identifiers={"age": ko.flat(), "zip": ko.flat()}, privacy=[ko.KAnonymity(2)],
     ...     cost="suppressions", algorithm="forest",
     ... )
-    >>> release.table["age"].to_pylist(), release.bound
+    >>> release.table["age"].to_pylist(), release.solver_bound
     (['*', '*', '27', '27'], 2.0)
     """
 

@@ -50,7 +50,7 @@ class ThreeAnonymity(Algorithm):
     ...     table, quasi_identifiers={name: ko.flat() for name in table.column_names},
     ...     privacy=[ko.KAnonymity(3)], cost="suppressions", algorithm="three-anonymity",
     ... )
-    >>> release.cost, release.guarantee, release.bound
+    >>> release.cost, release.guarantee, release.solver_bound
     (24.0, 2.0, 12.0)
     """
 
