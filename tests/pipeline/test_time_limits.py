@@ -155,7 +155,7 @@ def test_a_cut_is_said_in_facts_notes_and_certificate(tmp_path):
     assert release.cut_by_time
     assert release.facts()["cut_by_time"] is True
     assert any("may give another release" in note for note in release.notes)
-    release.certificate(tmp_path / "c.json")
+    release.certificate(tmp_path / "c.json", version="internal")
     assert read_certificate(tmp_path / "c.json").cut_by_time is True
 
 
