@@ -68,6 +68,7 @@ def facts(release: ko.Release, cpu: float) -> dict[str, Any]:
         "loss": round(release.loss["loss"], 6),
         "distortion": round(release.loss["distortion"], 6),
         "bound": release.bound,
+        "solver_bound": release.solver_bound,
         "guarantee": release.guarantee,
         "classes": release.verdict.classes,
         "smallest_class": release.verdict.smallest_class,

@@ -12,7 +12,7 @@ import kohort as ko
 from kohort.algorithms import Run
 from kohort.errors import InternalError
 from kohort.problem.costs import cost_named
-from kohort.recoding.proof import BoxProof
+from kohort.problem.proof import BoxProof
 from kohort.verification.proof_of_boxes import check_box_proof
 from strategies import PLAIN_TEXTS, cases, hierarchies
 

@@ -41,9 +41,8 @@ def test_the_demo_release_passes(files):
     assert result.exit == 0
     assert facts["holds"] is True
     assert facts["smallest_class"] >= 10
-    assert facts["loss"]["loss"] == pytest.approx(
-        json.loads((files / "certificate.json").read_text())["loss"]["loss"]
-    )
+    certified = json.loads((files / "certificate.json").read_text())["loss"]["loss"]
+    assert facts["loss"]["loss"] <= certified <= facts["loss"]["loss"] * 1.1  # rounded up
 
 
 def test_a_broken_class_fails_and_is_listed(files):

@@ -41,7 +41,7 @@ def test_the_paper_s_example(algorithm):
 def test_optimal_items_proves_its_optimum():
     release = anonymized(fig_2(), algorithm="optimal-items")
     assert release.guarantee == 1.0
-    assert release.bound == pytest.approx(release.cost)
+    assert release.solver_bound == pytest.approx(release.cost)
 
 
 def test_a_text_column_comes_back_as_texts_with_quotes_where_needed():

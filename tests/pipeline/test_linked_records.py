@@ -208,8 +208,8 @@ def _loss_by_hand(release) -> float:
 
 def test_without_anything_withheld_the_bound_is_that_of_the_problems_over_people():
     release = released(panel(), suppression=0.0, algorithm="improve", time_limit=5)
-    assert release.bound is not None
-    assert 0 < release.bound <= release.cost + 1e-12
+    assert release.solver_bound is not None
+    assert 0 < release.solver_bound <= release.cost + 1e-12
 
 
 def test_a_rare_pattern_loses_records_and_nothing_else():

@@ -14,7 +14,7 @@ from kohort.algorithms.mondrian.mondrian import Mondrian
 from kohort.algorithms.proofs.box_bound import box_bound
 from kohort.errors import InternalError
 from kohort.problem.costs import cost_named
-from kohort.recoding.proof import BoxProof
+from kohort.problem.proof import BoxProof
 from kohort.verification import check_proof, proof_of_boxes, proof_of_models
 from kohort.verification.proof_of_boxes import check_box_proof
 from small_problems import box_prices_hold, problem_of, problems

@@ -45,6 +45,7 @@ class AnyAlgorithm(ABC):
     summary        what it does, in a sentence
     paper          where it comes from
     promise        the guarantee it gives, in a sentence
+    theorem        the paper and lemma that prove its approximation factor; empty without one
     recoding       the kind of recoding that `solve` returns
     for_items      it publishes a column of items, and not quasi-identifiers
     withholds      it may withhold records, where the problem allows that
@@ -62,6 +63,7 @@ class AnyAlgorithm(ABC):
     summary: ClassVar[str]
     paper: ClassVar[str]
     promise: ClassVar[str]
+    theorem: ClassVar[str] = ""
     recoding: ClassVar[type[Any]]
     for_items: ClassVar[bool] = False
     withholds: ClassVar[bool] = False

@@ -58,6 +58,10 @@ class Writing:
         str, typer.Option(help="'internal' shows values of the data; 'public' does not.")
     ] = "internal"
     certificate: Annotated[Path | None, typer.Option(help="Also write a certificate (JSON).")] = None
+    certificate_version: Annotated[
+        str,
+        typer.Option(help="'public' may be published with the release; 'internal' has all figures in full."),
+    ] = "public"
     sign: Annotated[
         Path | None, typer.Option(help="Sign the certificate with this private key (PEM); see 'kohort key'.")
     ] = None
@@ -129,6 +133,7 @@ class Writing:
             self.report,
             self.report_version,
             self.certificate,
+            self.certificate_version,
             _signing_key(self.sign, self.certificate),
             self.maps,
             self.hierarchies,

@@ -198,13 +198,14 @@ def _figures(rows: list[dict[str, Any]], swept: list[str]) -> Table:
     names = [*(["cost"] if len({row["cost"] for row in done}) > 1 else []), *swept]
     table = Table()
     table.add_column("algorithm", no_wrap=True)
-    for heading in [*names, "loss", "gap", "highest risk", "query error", "CPU s", "memory"]:
+    for heading in [*names, "loss", "gap", "solver gap", "highest risk", "query error", "CPU s", "memory"]:
         table.add_column(heading, justify="right")
     for row in done:
         figures = [
             *("" if row[name] is None else str(row[name]) for name in names),
             f"{row['loss']:.4f}",
             _share(row["gap"]),
+            _share(row["solver_gap"]),
             _share(row["highest_risk"]),
             _share(row["query_error"]),
             f"{row['cpu_seconds']:.1f}",

@@ -67,6 +67,7 @@ def anonymize_on_spark(
             report=writing.report,
             report_version=cast("Version", writing.report_version),
             certificate=writing.certificate,
+            certificate_version=cast("Version", writing.certificate_version),
             key=signing,
             maps=writing.maps,
             salt=writing.salt,
@@ -87,6 +88,7 @@ def _refuse(events: Path | None, writing: Writing, reading: Reading, ledger: Pat
     from kohort.report.asked import check_report_path, check_version
 
     check_version(writing.report_version)
+    check_version(writing.certificate_version)
     if writing.report is not None:
         check_report_path(writing.report)
     given: dict[str, Any] = {

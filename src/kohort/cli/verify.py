@@ -18,9 +18,9 @@ from kohort.errors import counted
 
 if TYPE_CHECKING:
     from kohort.io.certificate import Certificate
+    from kohort.io.certificate_claims import CheckedClaim
     from kohort.io.databases import DatabaseTable
     from kohort.io.spec import Spec
-    from kohort.io.verify_certificate import Claim
     from kohort.verification import Verification
 
 __all__ = ["verify"]
@@ -186,7 +186,7 @@ def verify(
     if violations is not None:
         with outputs.drafts() as draft_of:
             write_rows(found.verdict.violations, draft_of[violations])
-    claims = [] if certified is None else _claims(certified, evidence, tables, found, secret)
+    claims = [] if certified is None else _claims(certified, evidence, asked, tables, found, secret)
     facts = _facts(found, None if certified is None else claims)
     if evidence.review:
         facts["review"] = _review(tables, asked, evidence, found)
@@ -270,13 +270,14 @@ def _found(
 def _claims(
     certified: Certificate,
     evidence: Evidence,
+    asked: Spec | None,
     tables: Tables,
     found: Verification,
     salt: bytes | None,
-) -> list[Claim]:
+) -> list[CheckedClaim]:
     """The result of checking each claim of the certificate."""
+    from kohort.io.certificate_claims import check_claims
     from kohort.io.verify_certificate import (
-        check_claims,
         check_original_file,
         check_release_files,
         check_signature,
@@ -284,11 +285,19 @@ def _claims(
 
     assert evidence.certificate is not None
     published = [file for file in (tables.release, tables.events) if file is not None]
+    request = None if asked is None or evidence.spec is None else asked.request(beside=evidence.spec.parent)
+    original = tables.datasets["original"]
     return [
         check_signature(evidence.certificate, evidence.public_key, content=certified.content),
         *check_release_files(certified, [file.sha256 for file in published]),
         check_original_file(certified, tables.sha256_of_original, salt),
-        *check_claims(certified, found, [name for file in published for name in file.table.column_names]),
+        *check_claims(
+            certified,
+            found,
+            [name for file in published for name in file.table.column_names],
+            asked=request,
+            columns=() if original is None else original.names,
+        ),
     ]
 
 
@@ -307,12 +316,17 @@ def _review(tables: Tables, asked: Spec | None, evidence: Evidence, found: Verif
     )
 
 
-def _facts(found: Verification, claims: list[Claim] | None) -> dict[str, Any]:
+def _facts(found: Verification, claims: list[CheckedClaim] | None) -> dict[str, Any]:
+    """What was found; `unmeasured` names the promises and checks that only somebody's word stands for."""
     facts = found.verdict.to_dict() | {"loss": found.loss}
+    unmeasured = [check.name for check in found.verdict.checks if check.holds is None]
     if claims is not None:
         facts["claims"] = [claim.to_dict() for claim in claims]
         facts["holds"] = facts["holds"] and all(claim.holds is not False for claim in claims)
-    return facts
+        promises = [claim.claim for claim in claims if claim.promise and claim.holds is None]
+        facts["of_records_only"] = promises
+        unmeasured += promises
+    return facts | {"unmeasured": unmeasured}
 
 
 def _where_violations_are(found: Verification, path: Path) -> str:
@@ -321,7 +335,7 @@ def _where_violations_are(found: Verification, path: Path) -> str:
     return f"{counted(table.num_rows, *(f'failing {name}' for name in names))} in {path}."
 
 
-def _explain(found: Verification, claims: list[Claim]) -> None:
+def _explain(found: Verification, claims: list[CheckedClaim]) -> None:
     for check in found.verdict.checks:
         if check.holds is None and check.name == "records":  # in which order what follows was compared
             typer.echo(check.detail, err=True)

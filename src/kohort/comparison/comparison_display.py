@@ -12,9 +12,9 @@ from kohort.errors import counted, percent
 __all__ = ["comparison_display", "frontier_display"]
 
 _ASKED = ("algorithm", "cost", "k", "l", "alpha", "t")
-_FOUND = ("loss", "gap", "highest_risk", "best_guess", "query_error", "seconds")
+_FOUND = ("loss", "gap", "solver_gap", "highest_risk", "best_guess", "query_error", "seconds")
 _NAMES = ("algorithm", "cost")
-_SHARES = ("gap", "highest_risk", "best_guess", "query_error")
+_SHARES = ("gap", "solver_gap", "highest_risk", "best_guess", "query_error")
 
 
 def comparison_display(rows: Sequence[Row]) -> Display:

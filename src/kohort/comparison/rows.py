@@ -20,6 +20,7 @@ _TEXTS = ("algorithm", "cost", "status", "reason", "made_by", "version", "job")
 _WHOLE = ("k", "classes", "smallest_class", "withheld")
 COLUMNS = (
     "algorithm", "cost", "k", "l", "alpha", "t", "status", "made_by", "loss", "value", "bound", "gap",
+    "solver_bound", "solver_gap",
     "highest_risk", "average_risk", "linked", "best_guess", "query_error", "tkd", "tkd_ml2",
     "pair_error", "classes", "smallest_class", "withheld", "seconds", "cpu_seconds", "memory_mb", "reason",
     "version", "job",

@@ -75,6 +75,8 @@ def figures_of(release: VerifiedRelease, queries: int, seed: int) -> dict[str, A
         "value": release.cost,
         "bound": release.bound,
         "gap": release.gap,
+        "solver_bound": release.solver_bound,
+        "solver_gap": release.solver_gap,
         "highest_risk": prosecutor["after"]["maximum"],
         "average_risk": prosecutor["after"]["average"],
         "linked": risk["linkage"]["after"]["average"],

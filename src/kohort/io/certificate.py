@@ -56,7 +56,7 @@ class CertifiedCheck(_Part):
 
     check: str = Field(description="The name of the check.")
     holds: bool | None = Field(description="True or false; null if it could not be checked.")
-    detail: str = Field(description="What was found, in a sentence.")
+    detail: str = Field(description="What was found, in a sentence; empty in public.")
 
 
 class CertifiedCaution(_Part):
@@ -70,6 +70,15 @@ class CertifiedCaution(_Part):
     add: dict[str, Any] | None = Field(
         description="What to add to the spec for that, as in the spec, or null."
     )
+
+
+class CertifiedEvidence(_Part):
+    """What speaks for a figure."""
+
+    evidence: Literal["checked", "solver", "theorem", "stated"] = Field(
+        description="Proven again by verification, a solver's word, a theorem of a paper, or only said."
+    )
+    reason: str = Field(description="Which proof, solver or paper that is.")
 
 
 class CertifiedItems(_Part):
@@ -87,34 +96,40 @@ class CertifiedItems(_Part):
         ge=0, description="The number of different items and nodes that are published."
     )
     withheld: int = Field(ge=0, description="The number of records whose items are not published.")
-    dropped: int = Field(ge=0, description="The number of items that are dropped from their baskets.")
-    dropped_share: float = Field(
+    dropped: int | None = Field(
+        ge=0, description="The number of items that are dropped from their baskets; null in public."
+    )
+    dropped_share: float | None = Field(
         ge=0, le=1, description="The share of all items in baskets that are dropped from them."
     )
-    dropped_sensitive: int = Field(
+    dropped_sensitive: int | None = Field(
         0, ge=0, description="The number of sensitive items that are dropped from their baskets."
     )
     class_size: int | None = Field(
         description="With quasi-identifiers beside the items: the smallest class asked for."
     )
     ncp: float
-    bound: float | None = Field(description="A lower bound on the least possible NCP.")
+    bound: float | None = Field(description="A lower bound on the least possible NCP, by the solver's word.")
 
 
 class CertifiedScheme(_Part):
-    """What is proven of a recoding among those that publish a value in one way wherever it occurs."""
+    """What a search says of a recoding among those that publish a value in one way wherever it occurs."""
 
     attributes: dict[str, str] = Field(description="The scheme of every quasi-identifier, such as ops.")
-    bound: Number = Field(description="No recoding of these schemes costs less.")
+    bound: Number | None = Field(
+        description="No recoding of these schemes costs less, by the word of the search."
+    )
     gap: Number | None = Field(description="cost / bound - 1; 0 where the recoding is proven to be the best.")
-    nodes: int = Field(ge=0, description="How many nodes of the search were examined.")
+    nodes: int | None = Field(ge=0, description="How many nodes of the search were examined; null in public.")
 
 
 class CertifiedOrder(_Part):
     """The order in which the records are published, and what the original order gives away."""
 
     shuffle: bool | Literal["auto"] = Field(description="What was asked for.")
-    shuffled: bool = Field(description="Whether the records stand in another order than the original's.")
+    shuffled: bool | None = Field(
+        description="Whether the records stand in another order than the original's; null in public."
+    )
     attack: dict[str, Any] | None = Field(
         description=(
             "What an attack on the order achieves, where the order is kept and the records are sorted."
@@ -141,7 +156,9 @@ class CertifiedEvents(_Part):
     people: int = Field(ge=1, description="People in the original.")
     events: int = Field(ge=0, description="Events in the original, without orphans.")
     without_events: int = Field(ge=0, description="People in the original who have no event.")
-    orphans: int = Field(ge=0, description="Events left out because their person is not in the original.")
+    orphans: int | None = Field(
+        ge=0, description="Events left out because their person is not in the original; null in public."
+    )
 
 
 class CertifiedTogether(_Part):
@@ -184,6 +201,10 @@ class Certificate(_Part):
     """What was promised about a release, what was measured, and how it was made."""
 
     kohort: Literal["release"] = Field(description="What kind of facts these are.")
+    audience: Literal["public", "internal"] = Field(
+        "internal",
+        description="Public: its figures test no guess of the original. Internal: the holder's.",
+    )
     version: str = Field(description="The version of Kohort.")
     title: str | None = Field(None, description="The name of the data set, if it was given.")
     owner: str | None = Field(None, description="Who is responsible for the release, if it was said.")
@@ -225,17 +246,28 @@ class Certificate(_Part):
         description="Where records have weights: the costs that use them, with all records counted alike.",
     )
     labels: Literal["hierarchy", "tight"] = Field(description="The domain in which `loss` counts values.")
-    bound: Number | None = Field(description="A proven lower bound on the least possible cost.")
+    bound: Number | None = Field(
+        description="A lower bound on the least possible cost that verification proved again; null in public."
+    )
     gap: Number | None = Field(description="cost / bound - 1.")
-    guarantee: Number | None = Field(description="The approximation factor proven for this run.")
+    solver_bound: Number | None = Field(
+        None,
+        description="A lower bound by the word of a solver or of the search: nothing checked it; or null.",
+    )
+    solver_gap: Number | None = Field(None, description="cost / solver_bound - 1.")
+    guarantee: Number | None = Field(description="The approximation factor of this run.")
+    evidence: dict[str, CertifiedEvidence] = Field(
+        default={},
+        description="What speaks for `bound`, `solver_bound` and `guarantee`, where there are any.",
+    )
     scheme: CertifiedScheme | None = Field(description="What a search for schemes has proven.")
     algorithm: str = Field(description="The algorithm that made it.")
     parameters: dict[str, Any] = Field(description="The parameters of the algorithm.")
-    seed: int = Field(ge=0)
+    seed: int | None = Field(ge=0, description="The seed; null in public.")
     cut_by_time: bool | None = Field(
         default=None,
         description="Whether a time limit cut the search, so that the same input and seed may give another "
-        "release; null in certificates of version 0.1.0, which did not say.",
+        "release; null in public, and in version 0.1.0, which did not say.",
     )
     quasi_identifiers: list[str] = Field(description="The names of the quasi-identifiers.")
     items: CertifiedItems | None = Field(description="What became of the column of items, or null.")
@@ -267,6 +299,11 @@ class Certificate(_Part):
     def content(self) -> bytes:
         """The bytes of the file that it was read from, which a signature is about."""
         return self._content
+
+    @property
+    def stated(self) -> dict[str, Any]:
+        """All of it as it was written, with fields that this version does not know."""
+        return self.model_dump(exclude_unset=True)
 
     @property
     def k(self) -> int | None:

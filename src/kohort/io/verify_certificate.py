@@ -1,23 +1,19 @@
-"""Check what a certificate claims: the files are those it names, and every figure is measured again."""
+"""Check a certificate: the files are those it names, and its promises are measured again."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import isclose
 from pathlib import Path
-from typing import Any
 
 from kohort.data.dataset import Dataset
 from kohort.errors import InputError
 from kohort.io.certificate import Certificate, CertifiedModel
+from kohort.io.certificate_claims import CheckedClaim
 from kohort.io.signature import is_signed_by, read_public_key, signature_path
 from kohort.pipeline.commitment import commitment_to
 from kohort.problem.models import MODELS, Model
-from kohort.problem.roles import WHO
 from kohort.verification import (
     JoinedTables,
-    Verdict,
     Verification,
     join_tables,
     published_classes,
@@ -25,8 +21,6 @@ from kohort.verification import (
 )
 
 __all__ = [
-    "Claim",
-    "check_claims",
     "check_original_file",
     "check_release_files",
     "check_signature",
@@ -34,27 +28,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
-class Claim:
-    """What a certificate says, and what was found. `holds` is None where it could not be checked."""
-
-    claim: str
-    certified: Any
-    found: Any
-    holds: bool | None
-    detail: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "claim": self.claim,
-            "certified": self.certified,
-            "found": self.found,
-            "holds": self.holds,
-            "detail": self.detail,
-        }
-
-
-def check_signature(certificate: Path, public_key: Path | None, *, content: bytes) -> Claim:
+def check_signature(certificate: Path, public_key: Path | None, *, content: bytes) -> CheckedClaim:
     """Whether the signature beside a certificate is by the owner of a key, and nothing was changed since.
 
     `content` is what was read from the certificate: what is claimed and what is signed are the same bytes.
@@ -64,14 +38,14 @@ def check_signature(certificate: Path, public_key: Path | None, *, content: byte
         there = (
             "It is signed; give --public-key to check by whom." if signature.exists() else "It is not signed."
         )
-        return Claim("signature", None, None, None, there)
+        return CheckedClaim("signature", None, None, None, there)
     key = read_public_key(public_key)
     if not signature.exists():
-        return Claim(
+        return CheckedClaim(
             "signature", None, None, False, f"the certificate is not signed: {signature.name} is missing."
         )
     if is_signed_by(content, signature, key):
-        return Claim(
+        return CheckedClaim(
             "signature",
             None,
             None,
@@ -79,10 +53,10 @@ def check_signature(certificate: Path, public_key: Path | None, *, content: byte
             "The certificate has not changed since the owner of the key signed it.",
         )
     detail = "the signature was not made with this key, or the certificate was changed after it was signed."
-    return Claim("signature", None, None, False, detail)
+    return CheckedClaim("signature", None, None, False, detail)
 
 
-def check_release_files(certificate: Certificate, found: Sequence[str]) -> list[Claim]:
+def check_release_files(certificate: Certificate, found: Sequence[str]) -> list[CheckedClaim]:
     """Whether the release is the file that the certificate is about, or the two, by their SHA-256."""
     named = {"sha256 of the release": certificate.sha256.output}
     if certificate.events is not None:
@@ -90,14 +64,14 @@ def check_release_files(certificate: Certificate, found: Sequence[str]) -> list[
     return [_release_file(claim, *pair) for claim, pair in zip(named, zip(named.values(), found))]
 
 
-def _release_file(claim: str, certified: str | None, found: str) -> Claim:
+def _release_file(claim: str, certified: str | None, found: str) -> CheckedClaim:
     if certified is None:
         detail = "The certificate does not name a release file: the release was a dataframe."
-        return Claim(claim, None, found, None, detail)
-    return Claim(claim, certified, found, certified == found)
+        return CheckedClaim(claim, None, found, None, detail)
+    return CheckedClaim(claim, certified, found, certified == found)
 
 
-def check_original_file(certificate: Certificate, found: str | None, salt: bytes | None) -> Claim:
+def check_original_file(certificate: Certificate, found: str | None, salt: bytes | None) -> CheckedClaim:
     """Whether the original is the file that the certificate commits to.
 
     Certificates of version 0.1.0 hold its plain SHA-256. `found` is the SHA-256 of the file at hand, which is
@@ -108,16 +82,16 @@ def check_original_file(certificate: Certificate, found: str | None, salt: bytes
         return _compared("sha256 of the original", plain, found, "Give --original to check it.")
     if certificate.commitment is None:
         detail = "The certificate does not commit to an original file (anonymize --salt makes it do so)."
-        return Claim("original", None, None, None, detail)
+        return CheckedClaim("original", None, None, None, detail)
     opened = None if found is None or salt is None else commitment_to(found, salt)
     missing = "Give --original and --salt to check it."
     return _compared("commitment to the original", certificate.commitment, opened, missing)
 
 
-def _compared(name: str, certified: str, found: str | None, missing: str) -> Claim:
+def _compared(name: str, certified: str, found: str | None, missing: str) -> CheckedClaim:
     if found is None:
-        return Claim(name, certified, None, None, missing)
-    return Claim(name, certified, found, certified == found)
+        return CheckedClaim(name, certified, None, None, missing)
+    return CheckedClaim(name, certified, found, certified == found)
 
 
 def verify_certified(
@@ -199,97 +173,3 @@ def _model(certified: CertifiedModel) -> Model:
 
 def _needs_spec(model: Model) -> bool:
     return getattr(model, "distance", "equal") != "equal" or hasattr(model, "population")
-
-
-def check_claims(certificate: Certificate, found: Verification, published: Sequence[str]) -> list[Claim]:
-    """The claims of a certificate that can be measured again, each with what was found.
-
-    published  the names of the published columns, of both files where there are two
-    """
-    verdict = found.verdict
-    genuine, false = verdict.records - verdict.counterfeits, certificate.counterfeits + verdict.counterfeits
-    dropped = max(certificate.records - genuine, 0)
-    return [
-        _same("records", certificate.records, genuine + min(dropped, verdict.withheld)),
-        _same("suppressed", certificate.suppressed, verdict.withheld),
-        *([_same("counterfeits", certificate.counterfeits, verdict.counterfeits)] if false else []),
-        _same("classes", certificate.classes, verdict.classes),
-        _same("smallest_class", certificate.smallest_class, verdict.smallest_class),
-        *_people(certificate, verdict),
-        *_risk(certificate, verdict),
-        _columns(certificate, published),
-        *(_promise(model, certificate, verdict) for model in certificate.models),
-        *_losses(certificate, found.loss),
-    ]
-
-
-def _same(claim: str, certified: Any, found: Any) -> Claim:
-    if isinstance(certified, (int, float)) and isinstance(found, (int, float)):
-        return Claim(claim, certified, found, isclose(certified, found, rel_tol=1e-9, abs_tol=1e-12))
-    return Claim(claim, certified, found, certified == found)
-
-
-def _columns(certificate: Certificate, published: Sequence[str]) -> Claim:
-    """The claim that all columns are published; identifiers may be, as pseudonyms or masked, and weights."""
-    optional = (*WHO, "weight")
-    expected = [name for name, role in certificate.roles.items() if role not in optional]
-    found = [name for name in published if certificate.roles.get(name) not in optional]
-    return Claim("columns", len(expected), len(found), sorted(expected) == sorted(found))
-
-
-def _people(certificate: Certificate, verdict: Verdict) -> list[Claim]:
-    """The claims about people, where they were counted."""
-    if certificate.counted == "records":
-        return []
-    certified = {"people": certificate.people, "smallest_class_people": certificate.smallest_class_people}
-    if verdict.people is None:
-        return [Claim(name, value, None, None, _NOT_WITHOUT_ORIGINAL) for name, value in certified.items()]
-    found = verdict.to_dict()
-    return [_same(name, value, found[name]) for name, value in certified.items()]
-
-
-def _risk(certificate: Certificate, verdict: Verdict) -> list[Claim]:
-    """The claims about the risk; older certificates make none."""
-    if certificate.risk is None:
-        return []
-    certified = {f"risk, {name}": getattr(certificate.risk, name) for name in ("maximum", "average")}
-    if certificate.counted == "people" and verdict.people is None:
-        return [Claim(name, value, None, None, _NOT_WITHOUT_ORIGINAL) for name, value in certified.items()]
-    found = {"maximum": None, "average": None} if verdict.risk is None else verdict.risk.to_dict()
-    return [_same(name, value, found[name.removeprefix("risk, ")]) for name, value in certified.items()]
-
-
-_NOT_WITHOUT_ORIGINAL = "People cannot be counted without the original: give --original and --spec."
-
-
-def _promise(certified: CertifiedModel, certificate: Certificate, verdict: Verdict) -> Claim:
-    of = f" of {certified.attribute}" if certified.attribute else ""
-    name = f"{certified.model}{of}"
-    if certificate.counted == "people" and verdict.people is None:
-        return Claim(name, certified.measured, None, None, _NOT_WITHOUT_ORIGINAL)
-    for entry in verdict.to_dict()["models"]:
-        if (entry["model"], entry["attribute"], entry["parameters"]) == (
-            certified.model,
-            certified.attribute,
-            certified.parameters,
-        ):
-            claim = _same(name, certified.measured, entry["measured"])
-            kept = bool(claim.holds) and entry["holds"] is True and certified.holds
-            return Claim(name, certified.measured, entry["measured"], kept)
-    return Claim(
-        name,
-        certified.measured,
-        None,
-        None,
-        "The spec does not promise this, or none was given. Give the spec of the release.",
-    )
-
-
-def _losses(certificate: Certificate, loss: dict[str, float] | None) -> list[Claim]:
-    if loss is None:
-        return [Claim("loss", None, None, None, "Give --original and --spec to measure it again.")]
-    return [
-        _same(f"loss {name}", certified, loss[name])
-        for name, certified in certificate.loss.items()
-        if name in loss
-    ]

@@ -1,57 +1,112 @@
-"""The figures of a release, each checked before anybody sees it."""
+"""The figures of a release, each with its evidence, before anybody sees it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from kohort.algorithms import EVERY_ALGORITHM
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.pipeline.request import Request
 from kohort.pipeline.solve import Solution
 from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
+from kohort.problem.proof import DualProof, Proof
 from kohort.recoding.history_groups import HistoryGroups
 from kohort.recoding.recoding import Recoding
-from kohort.verification import check_proof, checked_bound, checked_guarantee, checked_loss
+from kohort.verification import Claim, check_proof, checked_bound, checked_guarantee, checked_loss
 
-__all__ = ["Figures", "checked_figures"]
+__all__ = ["Figures", "checked_figures", "gap_to"]
+
+_ROUNDING = 1e-9
+_PRICES = "prices of records, checked with every group that could pay them"
 
 
 @dataclass(frozen=True)
 class Figures:
-    """Costs by name, and for the chosen one its lower bound and approximation factor, if any are known."""
+    """Costs by name, and what is known of the least possible value of the chosen one.
+
+    claims  `bound` (a lower bound that verification proved), `solver_bound` (a higher one that nothing
+            checked) and `guarantee` (an approximation factor), those of them that there are
+    """
 
     loss: dict[str, float]
-    bound: float | None
-    guarantee: float | None
+    claims: dict[str, Claim]
 
 
 def checked_figures(
-    problem: Problem, solution: Solution, loss: dict[str, float], request: Request
+    problem: Problem, solution: Solution, loss: dict[str, float], request: Request, algorithm: str
 ) -> Figures:
     """The figures of a release; InternalError if they contradict each other or a proof does not hold.
 
-    loss  the costs, as measured on the published table
+    loss       the costs, as measured on the published table
+    algorithm  the name of the one that found the solution; a paper may prove its factor
     """
     recoding = solution.recoding
     cost = checked_loss(loss)[problem.cost.name]
-    bound = solution.bound
-    if bound is not None:
-        parts = recoding.parts if isinstance(recoding, HistoryGroups) else ()
-        bound -= _unchecked(problem, recoding)
-        bound -= sum(part.share * _unchecked(part.problem, part.recoding) for part in parts)
     if recoding.search:
         checked_bound(recoding.search["bound"], cost)
     proven = publishes_what_is_searched(problem, request.nulls == "star")
-    guarantee = recoding.guarantee if proven else None
-    return Figures(loss, checked_bound(bound, cost), checked_guarantee(guarantee, cost, recoding.bound))
+    factor = checked_guarantee(recoding.guarantee if proven else None, cost, recoding.bound)
+    claims = _bounds(problem, solution, cost)
+    if factor is not None:
+        claims["guarantee"] = _factor(factor, cost, recoding, _theorem_of(algorithm))
+    return Figures(loss, claims)
 
 
-def _unchecked(problem: Problem, recoding: Recoding) -> float:
-    """How much of a recoding's bound verification had no time to prove again."""
-    if recoding.bound is None or recoding.proof is None:
+def _bounds(problem: Problem, solution: Solution, cost: float) -> dict[str, Claim]:
+    """The lower bound as far as its proofs hold, and all of it where that is more."""
+    recoding, said = solution.recoding, checked_bound(solution.bound, cost)
+    if said is None:
+        return {}
+    proofs = list(_proofs(problem, recoding))
+    seen = sum(share * check_proof(posed, proof, bound) for share, posed, proof, bound in proofs)
+    proven = min(seen, said)
+    claims = {"bound": Claim(proven, "checked", _PRICES)} if proofs else {}
+    if not proofs or said - proven > _ROUNDING * said:
+        claims["solver_bound"] = Claim(said, "solver", _why_unchecked(recoding, bool(proofs)))
+    return claims
+
+
+def _proofs(problem: Problem, recoding: Recoding) -> Iterator[tuple[float, Problem, Proof, float]]:
+    """Each proof with the share of the records that it is about, its problem and what it claims to prove."""
+    if isinstance(recoding, HistoryGroups) and recoding.parts:
+        for part in recoding.parts:
+            for share, posed, proof, bound in _proofs(part.problem, part.recoding):
+                yield part.share * share, posed, proof, bound
+    elif recoding.proof is not None and recoding.bound is not None:
+        yield 1.0, problem, recoding.proof, recoding.bound
+
+
+def _why_unchecked(recoding: Recoding, in_part: bool) -> str:
+    if isinstance(recoding.proof, DualProof) and recoding.proof.settled is not None:
+        return "integer programming (HiGHS) over the closed records that checked prices leave"
+    if in_part:
+        return "prices of which verification proved a part in its time"
+    if recoding.bound is not None:
+        return "the algorithm's own bound, by a solver or a matching"
+    return "distances of nearest records, by the code of the search"
+
+
+def _theorem_of(algorithm: str) -> str:
+    return getattr(EVERY_ALGORITHM.get(algorithm), "theorem", "")  # there may be one of the user's own
+
+
+def _factor(factor: float, cost: float, recoding: Recoding, theorem: str) -> Claim:
+    """The approximation factor: by a theorem, unless it is no more than the cost over a solver's bound."""
+    if recoding.bound is not None and (factor == 1.0 or factor * recoding.bound <= cost * (1 + _ROUNDING)):
+        return Claim(factor, "solver", "the cost over a bound that nothing checked")
+    return Claim(factor, "theorem", theorem) if theorem else Claim(factor, "stated", "by the algorithm")
+
+
+def gap_to(bound: float | None, cost: float) -> float | None:
+    """How far a cost is above a bound, as a share of the bound; 0 where only rounding is between."""
+    if bound is None:
+        return None
+    if cost - bound <= 2 * _ROUNDING * cost:  # bounds are lowered by a part of that, and never lifted above
         return 0.0
-    return recoding.bound - check_proof(problem, recoding.proof, recoding.bound)
+    return None if bound == 0 else cost / bound - 1
 
 
 def publishes_what_is_searched(problem: Problem, null_is_star: bool) -> bool:

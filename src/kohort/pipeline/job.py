@@ -63,7 +63,7 @@ def make_release(
         published, order = settle_order(with_counterfeits(prepared, solution.recoding)[0], published)
     with clock("verify"):
         verified = _verified(prepared, published)
-        figures = checked_figures(problem, solution, verified.loss or {}, request)
+        figures = checked_figures(problem, solution, verified.loss or {}, request, choice.name)
         tied = None if tie is None else tie.settled(solution.recoding, published, compared=compared)
     if tied is not None:
         tied = _beside_alone(tied, prepared, choice, clock)
@@ -158,8 +158,7 @@ def _release(
         unweighted_loss=verified.unweighted_loss,
         algorithm=choice.name,
         parameters=choice.parameters,
-        guarantee=figures.guarantee,
-        bound=figures.bound,
+        claims=figures.claims,
         notes=release_notes(prepared, choice, solution, published, verdict),
         seconds=clock.seconds,
         items=ItemsPart.of(prepared.problem, recoding, choice.items, request),

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -18,8 +18,10 @@ from kohort.errors import counted
 from kohort.pipeline.again.tie import TiedRelease
 from kohort.pipeline.before_after import BeforeAfter, before_after
 from kohort.pipeline.commitment import committed
+from kohort.pipeline.figures import gap_to
 from kohort.pipeline.order import PublishedOrder
 from kohort.pipeline.private import HoldsOriginal
+from kohort.pipeline.public import public_version
 from kohort.pipeline.publish import Published
 from kohort.pipeline.published_items import ItemsPart
 from kohort.pipeline.request import Request
@@ -28,12 +30,10 @@ from kohort.pipeline.two_files import TwoFiles
 from kohort.problem.problem import Problem
 from kohort.problem.roles import Roles
 from kohort.recoding.recoding import Recoding
-from kohort.verification import SliceCheck, Verdict
+from kohort.verification import Claim, SliceCheck, Verdict
 from kohort.version import __version__
 
 __all__ = ["VerifiedRelease"]
-
-_ROUNDING = 2e-9  # bounds are lowered by 1e-9 of them, so that rounding never lifts one above the least cost
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,8 +45,7 @@ class VerifiedRelease(HoldsOriginal):
     loss      every cost by its name, measured on what is published; means over records are weighted by a
               column with the role weight, if there is one
     unweighted_loss  these means with all records counted alike; None without such a column
-    bound     a proven lower bound on the least possible value of the chosen cost, or None
-    guarantee the approximation factor proven for this run, or None
+    claims    what is known of the least possible value of the chosen cost, with the evidence of each figure
     verdict   what was checked and what was measured
     notes     sentences that the person who signs should read
     problem   what was asked, in codes
@@ -75,8 +74,7 @@ class VerifiedRelease(HoldsOriginal):
     loss: dict[str, float]
     algorithm: str
     parameters: dict[str, Any]
-    guarantee: float | None
-    bound: float | None
+    claims: Mapping[str, Claim]
     notes: tuple[str, ...]
     seconds: dict[str, float]
     recoding: Recoding
@@ -158,15 +156,32 @@ class VerifiedRelease(HoldsOriginal):
         return self.problem.cost.name
 
     @property
+    def bound(self) -> float | None:
+        """A lower bound on the least possible value of the chosen cost that verification proved, or None."""
+        return self._claimed("bound")
+
+    @property
+    def solver_bound(self) -> float | None:
+        """A higher lower bound, or the only one, that a solver or the search gives; nothing checked it."""
+        return self._claimed("solver_bound")
+
+    @property
+    def guarantee(self) -> float | None:
+        """The approximation factor of this run, or None; `claims` says what it rests on."""
+        return self._claimed("guarantee")
+
+    def _claimed(self, name: str) -> float | None:
+        return self.claims[name].figure if name in self.claims else None
+
+    @property
     def gap(self) -> float | None:
         """How far the cost is above the bound, as a share of the bound; 0 where only rounding is between."""
-        if self.bound is None:
-            return None
-        if self.cost - self.bound <= _ROUNDING * self.cost:
-            return 0.0
-        if self.bound == 0:
-            return None
-        return self.cost / self.bound - 1
+        return gap_to(self.bound, self.cost)
+
+    @property
+    def solver_gap(self) -> float | None:
+        """How far the cost is above `solver_bound`: a solver's word, too."""
+        return gap_to(self.solver_bound, self.cost)
 
     @property
     def original_rows(self) -> np.ndarray:
@@ -191,16 +206,24 @@ class VerifiedRelease(HoldsOriginal):
         )
 
     def facts(
-        self, *, sha256: Mapping[str, str | None] | None = None, salt: bytes | None = None
+        self,
+        *,
+        sha256: Mapping[str, str | None] | None = None,
+        salt: bytes | None = None,
+        version: Literal["internal", "public"] = "internal",
     ) -> dict[str, Any]:
         """The facts that certificate, report and `--json` show, without any cell of the data.
+
+        The public version has only figures that follow from the release or that test no guess of the
+        original; the internal one, for the holder, has all of them in full.
 
         `sha256` holds the hashes of the files, `input` and `output`. That of the input lets anybody test
         guesses of the original, so it is left out; with a secret `salt` there is a commitment to it instead.
         """
         verdict = self.verdict.to_dict()
-        return {
+        found = {
             "kohort": "release",
+            "audience": "internal",
             "version": __version__,
             "title": self.request.title,
             "owner": self.request.owner,
@@ -224,7 +247,13 @@ class VerifiedRelease(HoldsOriginal):
             "labels": self.request.labels,
             "bound": self.bound,
             "gap": self.gap,
+            "solver_bound": self.solver_bound,
+            "solver_gap": self.solver_gap,
             "guarantee": self.guarantee,
+            "evidence": {
+                name: {"evidence": claim.evidence, "reason": claim.reason}
+                for name, claim in self.claims.items()
+            },
             "algorithm": self.algorithm,
             "parameters": self.parameters,
             "scheme": self.scheme,
@@ -242,6 +271,7 @@ class VerifiedRelease(HoldsOriginal):
             "seconds": {phase: round(value, 4) for phase, value in self.seconds.items()},
             **committed(sha256, salt),
         }
+        return found if version == "internal" else public_version(found)
 
     def _linked_facts(self) -> dict[str, Any] | None:
         """How records are linked; None if they are not."""

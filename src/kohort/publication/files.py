@@ -25,6 +25,7 @@ from kohort.io.signature import sign_file, signature_path
 from kohort.io.source_file import sha256_of
 from kohort.io.tables import format_of, writes_slices
 from kohort.pipeline import Request
+from kohort.pipeline.public import public_version
 from kohort.publication.into_database import load_release, refuse_target
 from kohort.publication.ledger import next_in, write_entry
 from kohort.publication.release import Release
@@ -44,6 +45,7 @@ class ReleaseFiles:
     out               the published table
     events            of people and events: the published events, while `out` has the people; where that is
                       a table of a database, another table of it
+    certificate_version  public, or internal: with all figures, for the holder
     key               the private key that signs the certificate, as `read_private_key` gives it
     hierarchies       a folder that gets a file per hierarchy
     hierarchy_levels  all, or above: without the leaves, which are values of the data
@@ -58,6 +60,7 @@ class ReleaseFiles:
     report: Path | None = None
     report_version: str = "internal"
     certificate: Path | None = None
+    certificate_version: str = "public"
     key: Any = None
     maps: Path | None = None
     hierarchies: Path | None = None
@@ -183,7 +186,8 @@ class ReleaseFiles:
             hashes["events"] = sha256_of(draft_of[self.events])
         hashed: dict[str, Any] = {"sha256": hashes, "salt": self.salt.value}
         facts = release.facts(**hashed)
-        self._write_certificate(facts, draft_of)
+        public = self.certificate_version == "public"
+        self._write_certificate(public_version(facts) if public else facts, draft_of)
         self._write_report(release, draft_of, hashed | {"progress": progress})
         self._write_dossier(release, draft_of, hashed | {"progress": progress})
         self._write_private_files(release, draft_of)
@@ -212,6 +216,7 @@ class ReleaseFiles:
             if shape is None and isinstance(path, Path):
                 format_of(path)
         check_version(self.report_version)
+        check_version(self.certificate_version)
         if self.report is not None:
             check_report_path(self.report)
         check_dossier(self.dossier, self.dossier_version)

@@ -61,8 +61,10 @@ class Release(JudgedRelease, VerifiedRelease):
     """A verified release. `table` is the published table, of the kind that came in.
 
     loss      every cost by its name, measured on what is published
-    bound     a proven lower bound on the least possible value of the chosen cost, or None
-    guarantee the approximation factor proven for this run, or None
+    bound     a lower bound on the least possible value of the chosen cost that was proven again, or None
+    solver_bound  one that a solver or the search gives, where it is higher: nothing checked it; or None
+    guarantee the approximation factor of this run, or None
+    claims    these with their evidence: `checked`, `solver`, `theorem` or `stated`, and the reason
     verdict   what was checked and what was measured
     notes     sentences that the person who signs should read
     origin    the files that it was made from
@@ -108,6 +110,7 @@ class Release(JudgedRelease, VerifiedRelease):
         dossier: str | Path | None = None,
         dossier_version: Literal["internal", "public"] = "internal",
         certificate: str | Path | None = None,
+        certificate_version: Literal["internal", "public"] = "public",
         sign: str | Path | None = None,
         salt: str | Path | None = None,
         maps: str | Path | None = None,
@@ -133,8 +136,9 @@ class Release(JudgedRelease, VerifiedRelease):
             A page for people, HTML or PDF by its ending; the public version may go with the release.
         dossier, dossier_version
             The document for those who must approve the release: HTML or PDF by its ending.
-        certificate, sign
-            The facts as JSON; with a private key (PEM), also their signature beside them, as `.sig`.
+        certificate, certificate_version, sign
+            The facts as JSON, public or in full for the holder; with a private key (PEM), also their
+            signature beside them, as `.sig`.
         salt
             The file of the secret for a commitment to the original; made if it does not exist.
         maps
@@ -147,7 +151,7 @@ class Release(JudgedRelease, VerifiedRelease):
 
         Returns
         -------
-        The facts that the certificate holds.
+        All facts, those of the internal certificate.
         """
         from kohort.io.salt import salt_for
         from kohort.io.signature import read_private_key
@@ -165,6 +169,7 @@ class Release(JudgedRelease, VerifiedRelease):
             dossier=_path(dossier),
             dossier_version=dossier_version,
             certificate=_path(certificate),
+            certificate_version=certificate_version,
             key=None if sign is None else read_private_key(sign),
             maps=_path(maps),
             hierarchies=_path(hierarchies),
@@ -256,10 +261,11 @@ class Release(JudgedRelease, VerifiedRelease):
         sha256: Mapping[str, str | None] | None = None,
         salt: bytes | None = None,
         sign: str | Path | None = None,
+        version: Literal["internal", "public"] = "public",
     ) -> None:
         """Write the facts as JSON; with a private key (PEM), also their signature, as `path`.sig.
 
-        `sha256` and `salt` are those of `facts`.
+        `sha256`, `salt` and `version` are those of `facts`: the internal version is for the holder.
         """
         from kohort.io.certificate import write_certificate
         from kohort.io.signature import read_private_key, sign_file, signature_path
@@ -268,7 +274,7 @@ class Release(JudgedRelease, VerifiedRelease):
         key = None if sign is None else read_private_key(sign)
         outputs = self._outputs(path) if sign is None else self._outputs(path, signature).reading(Path(sign))
         with outputs.drafts() as draft_of:
-            write_certificate(self.facts(sha256=sha256, salt=salt), draft_of[path])
+            write_certificate(self.facts(sha256=sha256, salt=salt, version=version), draft_of[path])
             if key is not None:
                 sign_file(draft_of[path], draft_of[signature], key)
 

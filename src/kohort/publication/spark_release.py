@@ -21,6 +21,7 @@ from kohort.io.certificate import write_certificate
 from kohort.io.maps import write_maps
 from kohort.io.salt import Salt, salt_for, write_salt
 from kohort.io.signature import sign_file, signature_path
+from kohort.pipeline.public import public_version
 from kohort.pipeline.spark.release import SparkRelease
 from kohort.publication.judged import JudgedRelease
 from kohort.publication.spark_hashes import WHAT_IS_HASHED, sha256_of_folder
@@ -84,6 +85,7 @@ class ReleaseOnSpark(JudgedRelease, SparkRelease):
         report: str | Path | None = None,
         report_version: Literal["internal", "public"] = "internal",
         certificate: str | Path | None = None,
+        certificate_version: Literal["internal", "public"] = "public",
         key: Any = None,
         maps: str | Path | None = None,
         salt: str | Path | None = None,
@@ -92,17 +94,18 @@ class ReleaseOnSpark(JudgedRelease, SparkRelease):
         """Write the release to a path that Spark writes (a folder of files), all of it or nothing.
 
         report       a file of this machine for the report, and its version
-        certificate  a file of this machine for the certificate
+        certificate  a file of this machine for the certificate, and its version
         key          the private key that signs it
         maps         a file of this machine that says how each value is published, for `ko.apply_maps`
         salt         a file of this machine with the secret of a commitment to the original's files; where
                      there is none, a new one is written
 
-        Returns the facts that the certificate holds. A path that exists already is refused.
+        Returns all facts, those of the internal certificate. A path that exists already is refused.
         """
         out = str(out)
         kind = format_of_path(out)[0]
         check_version(report_version)
+        check_version(certificate_version)
         if report is not None:
             check_report_path(report)
         if kind == "csv" and self.request.formulas == "escape":
@@ -131,7 +134,8 @@ class ReleaseOnSpark(JudgedRelease, SparkRelease):
                 write_report(hashed, draft_of[Path(report)], **options, **known)
             facts = hashed.facts(**known)
             if certificate is not None:
-                write_certificate(facts, draft_of[Path(certificate)])
+                shown = public_version(facts) if certificate_version == "public" else facts
+                write_certificate(shown, draft_of[Path(certificate)])
             if maps is not None and made is not None:
                 write_maps(made, draft_of[Path(maps)])
             if secret.new_file is not None:

@@ -12,7 +12,7 @@ from kohort.data.domain import STAR, Domain
 from kohort.data.hierarchy import Hierarchy
 from kohort.kernels.grouping import ranges_by_group
 from kohort.problem.attribute import Attribute, tight_domain
-from kohort.recoding.proof import Proof
+from kohort.problem.proof import Proof
 from kohort.recoding.recoding import PublishedColumn, Recoding
 
 __all__ = ["Groups", "set_label"]

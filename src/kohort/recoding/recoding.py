@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kohort.problem.attribute import Attribute
+from kohort.problem.proof import Proof
 from kohort.recoding.lattice import Lattice
-from kohort.recoding.proof import Proof
 
 if TYPE_CHECKING:
     from kohort.recoding.item_nodes import ItemNodes

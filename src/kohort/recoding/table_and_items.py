@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kohort.problem.attribute import Attribute
+from kohort.problem.proof import Proof
 from kohort.recoding.item_nodes import ItemNodes
 from kohort.recoding.recoding import PublishedColumn, Recoding
 
@@ -31,6 +32,7 @@ class TableAndItems(Recoding):
     trade_notes: tuple[str, ...] = ()
     guarantee: float | None = None
     bound: float | None = None
+    proof: Proof | None = None
 
     @property
     def notes(self) -> tuple[str, ...]:  # type: ignore[override]

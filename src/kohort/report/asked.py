@@ -15,7 +15,9 @@ Version = Literal["internal", "public"]
 def check_version(version: str) -> None:
     """Raise InputError unless the version of a report is one that exists."""
     if version not in get_args(Version):
-        raise InputError(f"The version of a report must be internal or public. Got {version!r}.")
+        raise InputError(
+            f"The version of a report or certificate must be internal or public. Got {version!r}."
+        )
 
 
 def check_report_path(path: str | Path) -> None:

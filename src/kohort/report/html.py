@@ -151,15 +151,17 @@ def _promised(facts: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _loss(facts: dict[str, Any]) -> dict[str, Any]:
-    cost, value = facts["cost"], facts["loss"][facts["cost"]]
+    cost, value = facts["cost"], facts["loss"].get(facts["cost"])
     ranged = cost in ("loss", "ncp", "tree", "distortion", "suppressions")
     note = "0: nothing is lost, 1: everything" if ranged else "less is better"
     return _figure(cost, f"loss.{cost}", value, number(value), note)
 
 
 def _gap(facts: dict[str, Any]) -> dict[str, Any]:
-    gap = facts["gap"]
+    """The gap that was checked; else the one that rests on a solver's word."""
+    name, word = ("gap", "checked") if facts["gap"] is not None else ("solver_gap", "a solver's word")
+    gap = facts[name]
     if gap is None:
-        return _figure("proven gap", "gap", gap, "unknown", "no lower bound is known")
+        return _figure("gap", "gap", gap, "unknown", "no lower bound is known")
     note = "nothing better is possible" if gap == 0 else "more than the best possible, at most"
-    return _figure("proven gap", "gap", gap, percent(gap), note)
+    return _figure("gap", name, gap, percent(gap), f"{note} ({word})")

@@ -1,14 +1,17 @@
-"""The public version of a report: the facts that show no value, named one by one.
+"""The public version of a report: the facts that show no value and test no guess, named one by one.
 
-What is left is computed from the release alone, or a mean or sum over the whole original. No count of records
-is smaller than the smallest class. A fact that is new is not public until it is named here.
+What is left is computed from the release alone, or has two significant digits; utility, which is measured
+against the original, is not told. No count of records is smaller than the smallest class. A fact that is new
+is not public until it is named here.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["public_certificate", "public_facts", "public_risk", "public_utility"]
+from kohort.pipeline.public import public_version, two_digits
+
+__all__ = ["public_certificate", "public_facts", "public_risk"]
 
 _CERTIFICATE = (
     "version",
@@ -31,6 +34,9 @@ _CERTIFICATE = (
     "labels",
     "bound",
     "gap",
+    "solver_bound",
+    "solver_gap",
+    "evidence",
     "guarantee",
     "algorithm",
     "parameters",
@@ -44,13 +50,13 @@ _CERTIFICATE = (
     "commitment",
 )
 _TOGETHER = ("release", "again", "candidates", "counterfeits", "alone", "ratio")
-_REPORT = ("kohort", "attributes", "guesses", "item_levels", "sensitive", "left_out")
+_REPORT = ("kohort", "guesses", "sensitive")
+_LEFT_OUT = (
+    "What the release is still good for was measured against the original: the internal report says it."
+)
 _MODEL = ("model", "attribute", "promise", "asked", "measured", "holds")
 _BIN = ("size", "records", "share")
-_ATTACK = ("known", "known_items", "targets")
-_RATES = ("maximum", "average", "over_threshold", "found_for_sure", "hit_rate", "interval")
-_QUERIES = ("queries", "median_relative_error", "mean_relative_error", "p90_relative_error", "sentence")
-_PAIRS = ("mean_before", "mean_after", "mean_change", "sentence")
+_UTILITY = ("queries", "itemsets", "classification", "association")
 
 
 def public_facts(facts: dict[str, Any]) -> dict[str, Any]:
@@ -58,12 +64,15 @@ def public_facts(facts: dict[str, Any]) -> dict[str, Any]:
     sizes = facts["class_sizes"]
     return {
         **_some(facts, _REPORT),
-        **public_certificate(facts),
+        "attributes": [two_digits(attribute | {"values": None}) for attribute in facts["attributes"]],
+        "item_levels": two_digits(facts["item_levels"]),
+        "left_out": [_LEFT_OUT],
+        **public_certificate(public_version(facts)),
         "report": "public",
         "about": facts["about"] | {"original": None},
         "class_sizes": sizes and {**sizes, "bins": [_some(entry, _BIN) for entry in sizes["bins"]]},
         "risk": public_risk(facts["risk"]),
-        "utility": public_utility(facts["utility"]),
+        "utility": dict.fromkeys(_UTILITY),
     }
 
 
@@ -96,18 +105,4 @@ def public_risk(risk: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {"threshold": risk["threshold"], "counted": risk["counted"]}
     for name in ("prosecutor", "journalist", "marketer", "uniqueness"):
         found[name] = risk[name] and {"after": risk[name]["after"]}
-    attack = risk["linkage"]
-    found["order"] = risk["order"]
-    found["linkage"] = attack and {**_some(attack, _ATTACK), "after": _some(attack["after"], _RATES)}
-    return found
-
-
-def public_utility(utility: dict[str, Any]) -> dict[str, Any]:
-    """Utility over the whole table, without pairs of columns."""
-    queries, pairs = utility["queries"], utility["association"]
-    return {
-        "queries": queries and _some(queries, _QUERIES),
-        "itemsets": utility["itemsets"],
-        "classification": utility["classification"],
-        "association": pairs and _some(pairs, _PAIRS),
-    }
+    return found | {"order": None, "linkage": None}  # measured beside the original

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from kohort.errors import counted
 from kohort.report import charts
 from kohort.report.page import Figure, Section, Table, drawn
 from kohort.report.sentences import percent
@@ -76,23 +75,9 @@ def _attack(risk: dict[str, Any]) -> Figure:
     return drawn(
         "A simulated attack",
         charts.attack_chart(rows, risk["threshold"]),
-        f"{_attack_sentence(attack)} {allowed}",
+        f"{attack['sentence']} {allowed}",
         Table(("table", "people found", "from", "to"), rates),
         shape="Dots with intervals",
-    )
-
-
-def _attack_sentence(attack: dict[str, Any]) -> str:
-    """A sentence about what the attack found; in public reports, about the release alone."""
-    if "sentence" in attack:
-        return attack["sentence"]
-    what = [counted(len(attack["known"]), "column")] if attack["known"] else []
-    what += [counted(attack["known_items"], "item")] if attack["known_items"] else []
-    after = attack["after"]
-    low, high = map(percent, after["interval"])
-    return (
-        f"An adversary who knew {' and '.join(what)} of {attack['targets']:,} people found "
-        f"{percent(after['hit_rate'])} of them in the release (95 % interval {low} to {high})."
     )
 
 
@@ -111,7 +96,7 @@ def utility_section(facts: dict[str, Any]) -> Section | None:
             _nothing_learnt(learnt)
         )
     if pairs is not None:
-        figures.append(_association(pairs)) if pairs.get("pairs") else sentences.append(pairs["sentence"])
+        figures.append(_association(pairs)) if pairs["pairs"] else sentences.append(pairs["sentence"])
     if not figures and not sentences:
         return None
     return Section("utility", "How useful is the release?", sentences, figures=figures)

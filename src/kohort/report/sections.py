@@ -88,6 +88,16 @@ def _files(facts: dict[str, Any]) -> list[list[Any]]:
     return rows
 
 
+def _of_the_run(facts: dict[str, Any]) -> list[list[Any]]:
+    """The seed, and whether time ran out: the holder's alone."""
+    if facts["report"] == "public":
+        return []
+    return [
+        ["seed", str(facts["seed"])],
+        ["stopped by a time limit", "yes" if facts["cut_by_time"] else "no"],
+    ]
+
+
 _SAME = "The same input, spec, version and seed give the same release, byte for byte."
 _CUT = (
     "A time limit stopped the search, so the same input, spec, version and seed may give another release, "
@@ -105,8 +115,7 @@ def reproduce_section(facts: dict[str, Any]) -> Section:
             "parameters",
             ", ".join(f"{name} = {value}" for name, value in facts["parameters"].items()) or "none",
         ],
-        ["seed", str(facts["seed"])],
-        ["stopped by a time limit", "yes" if facts["cut_by_time"] else "no"],
+        *_of_the_run(facts),
         ["labels", facts["labels"]],
         *_files(facts),
     ]

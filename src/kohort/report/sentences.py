@@ -8,7 +8,7 @@ from kohort import errors
 from kohort.algorithms import EVERY_ALGORITHM
 from kohort.errors import counted
 from kohort.problem.costs import COSTS
-from kohort.report.terminal import dropped_items, number
+from kohort.report.terminal import dropped_items, factor_sentences, number
 
 __all__ = [
     "advice_sentences",
@@ -138,21 +138,26 @@ def _sentence(text: str) -> str:
 def _quality(facts: dict[str, Any]) -> list[str]:
     cost = facts["cost"]
     meaning = f" ({COSTS[cost].meaning})" if cost in COSTS else ""
-    words = [f"It minimised the cost {cost!r}{meaning}, and reached {number(facts['loss'][cost])}."]
-    if facts["gap"] == 0:
-        words.append("No release that keeps these promises can cost less.")
-    elif facts["gap"] is not None and facts["gap"] <= 1:
-        words.append(
-            f"No release that keeps these promises can cost less than {number(facts['bound'])}, so this one "
-            f"costs at most {percent(facts['gap'])} more than the best possible."
-        )
-    elif facts["bound"] is not None:
-        words.append(f"It is proven that no release can cost less than {number(facts['bound'])}.")
-    if facts["guarantee"] is not None:
-        words.append(
-            f"Proven for this run: the cost is at most {number(facts['guarantee'])} times the least possible."
-        )
-    return words
+    reached = f", and reached {number(facts['loss'][cost])}" if cost in facts["loss"] else ""  # not in public
+    words = [f"It minimised the cost {cost!r}{meaning}{reached}."]
+    for name, gap, proven in (
+        ("bound", "gap", "It is checked"),
+        ("solver_bound", "solver_gap", "A solver says"),
+    ):
+        if facts[name] is not None:
+            words.append(
+                f"{proven} that no release that keeps these promises can cost less{_than(facts, name, gap)}."
+            )
+    return [*words, *factor_sentences(facts)]
+
+
+def _than(facts: dict[str, Any], name: str, gap: str) -> str:
+    """The bound, and how far the cost is above it; nothing where it is the cost."""
+    if facts[gap] == 0:
+        return ""
+    far = facts[gap] is None or facts[gap] > 1
+    above = "" if far else f": this one costs at most {percent(facts[gap])} more than the best possible"
+    return f" than {number(facts[name])}{above}"
 
 
 def _other_releases(facts: dict[str, Any]) -> str:
@@ -209,7 +214,8 @@ def _about_loss(facts: dict[str, Any]) -> list[str]:
 
 def _search_longer(facts: dict[str, Any]) -> str:
     """What another search could bring; empty where the release is nearly the best possible."""
-    if facts["gap"] is not None and facts["gap"] < _SMALL_GAP:
+    gaps = [gap for gap in (facts["gap"], facts["solver_gap"]) if gap is not None]
+    if gaps and min(gaps) < _SMALL_GAP:
         return ""
     if facts["algorithm"] == "improve":
         return " A longer time limit may find a better release." if facts["cut_by_time"] else ""

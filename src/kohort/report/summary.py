@@ -11,7 +11,7 @@ from kohort.report.attribute_facts import attribute_facts
 from kohort.report.public_facts import public_certificate
 from kohort.report.published_values import published_values
 from kohort.report.sentences import percent, withheld_text
-from kohort.report.terminal import number
+from kohort.report.terminal import beside_the_best, number
 from kohort.report.traffic_light import traffic_light_of
 
 if TYPE_CHECKING:
@@ -89,9 +89,7 @@ def _promises(facts: dict[str, Any]) -> Figures:
 
 
 def _cost(facts: dict[str, Any]) -> str:
-    name, gap = facts["cost"], facts["gap"]
-    known = "" if gap is None or gap > 1 else f", at most {percent(gap)} more than the least possible"
-    known = ", the least possible" if gap == 0 else known
+    name, known = facts["cost"], beside_the_best(facts)
     items = facts["loss"].get("items-ncp")
     of_items = "" if items is None else f"; of the items (ncp): {number(items)}"
     return f"Cost ({name}): {number(facts['loss'][name])}{known}{of_items}. Made by {facts['algorithm']}."

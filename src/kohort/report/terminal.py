@@ -13,9 +13,19 @@ from kohort.errors import counted, percent
 from kohort.report.together_section import together_sentences
 from kohort.report.traffic_light import advice_of, spec_to_add, traffic_light_of
 
-__all__ = ["checks_table", "dropped_items", "number", "release_panel", "release_sentences", "verdict_panel"]
+__all__ = [
+    "beside_the_best",
+    "checks_table",
+    "dropped_items",
+    "factor_sentences",
+    "number",
+    "release_panel",
+    "release_sentences",
+    "verdict_panel",
+]
 
 
+_FILES = ("signature", "original", "commitment", "sha256")
 _CAUTIONS = 8  # columns without a promise in the terminal; a table may have a hundred sensitive columns
 
 
@@ -59,11 +69,18 @@ def release_sentences(facts: dict[str, Any]) -> list[str]:
     if facts["together"] is not None:
         first, _, *others = together_sentences(facts["together"])
         sentences += [first, *others]
-    if facts["guarantee"] is not None:
-        sentences.append(
-            f"Proven for this run: the cost is at most {facts['guarantee']:.2f} times the least possible."
-        )
-    return sentences
+    return [*sentences, *factor_sentences(facts)]
+
+
+def factor_sentences(facts: dict[str, Any]) -> list[str]:
+    """A sentence on the approximation factor with what it rests on, if there is one."""
+    if facts["guarantee"] is None:
+        return []
+    claim = facts["evidence"]["guarantee"]
+    return [
+        f"The cost is at most {facts['guarantee']:.2f} times the least possible "
+        f"({claim['evidence']}: {claim['reason']})."
+    ]
 
 
 def _extent(facts: dict[str, Any]) -> str:
@@ -114,13 +131,26 @@ def _smallest(facts: dict[str, Any]) -> str:
 
 def _beside_the_best(facts: dict[str, Any]) -> str:
     """What is known about the least possible cost; a weak bound says nothing about quality."""
-    if facts["gap"] is None:
-        return "."
-    if facts["gap"] > 1:
-        return f"; no release can lose less than {number(facts['bound'])}."
-    if facts["gap"] == 0:
-        return ", the least possible: this is proven optimal."
-    return f", at most {facts['gap']:.1%} more than the best possible."
+    known = beside_the_best(facts)
+    return f"{known}." if known else "."
+
+
+def beside_the_best(facts: dict[str, Any]) -> str:
+    """How far the cost is above the least possible, and by whose word; empty where nothing is known."""
+    said = []
+    for bound, gap, word in (
+        ("bound", "gap", "checked"),
+        ("solver_bound", "solver_gap", "solver, not checked"),
+    ):
+        if facts[bound] is None:
+            continue
+        if facts[gap] is None or facts[gap] > 1:
+            said.append(f"no release can lose less than {number(facts[bound])} ({word})")
+        elif facts[gap] == 0:
+            said.append(f"the least possible ({word})")
+        else:
+            said.append(f"at most {percent(facts[gap])} more than the best possible ({word})")
+    return "".join(f", {text}" for text in said)
 
 
 def _making(facts: dict[str, Any]) -> str:
@@ -133,6 +163,10 @@ def _making(facts: dict[str, Any]) -> str:
 def verdict_panel(facts: dict[str, Any]) -> Panel:
     """A panel that shows what verification found."""
     table = _models(facts)
+    listed = {_promise(model) for model in facts["models"]}
+    for claim in facts.get("claims", []):
+        if claim["promise"] and claim["holds"] is None and claim["claim"] not in listed:
+            table.add_row(claim["claim"], "", "", _mark(None))
     for check in facts["checks"]:
         table.add_row(check["check"], "", "", _mark(check["holds"]))
     smallest = "" if facts["smallest_class"] is None else f", {_smallest(facts)}"
@@ -140,7 +174,7 @@ def verdict_panel(facts: dict[str, Any]) -> Panel:
         f"{_records(facts)} in {counted(facts['classes'], 'class', 'classes')}{smallest}; "
         f"{facts['suppressed']:,} withheld."
     )
-    lines: list[Any] = [Text(summary)]
+    lines: list[Any] = [Text(summary), *map(Text, not_checked_sentences(facts))]
     if facts["counterfeits"]:
         are = counted(facts["counterfeits"], "published record is", "published records are")
         lines.append(Text(f"{are} nobody's: counterfeits, as the checks say."))
@@ -149,7 +183,7 @@ def verdict_panel(facts: dict[str, Any]) -> Panel:
         lines.append(Text(f"Information loss ({name}): {number(facts['loss'][name])}."))
     lines += [*_cautions(facts), Text(), table]
     if facts.get("claims"):
-        lines += [Text("\nWhat the certificate says, and what was found:"), _claims(facts["claims"])]
+        lines += _certified(facts["claims"])
     light = traffic_light_of(facts, green="Every promise holds")
     return Panel(Group(*lines), title=light.title, border_style=light.terminal_style, expand=False)
 
@@ -162,17 +196,33 @@ def checks_table(checks: list[dict[str, Any]]) -> Table:
     return table
 
 
-def _claims(claims: list[dict[str, Any]]) -> Table:
-    table = Table("claim", "certified", "found", "holds", box=None, pad_edge=False)
-    for claim in claims:
-        shown = [_short(claim["certified"]), _short(claim["found"])]
-        table.add_row(claim["claim"], *shown, _mark(claim["holds"]))
-    return table
+def not_checked_sentences(facts: dict[str, Any]) -> list[str]:
+    """What could not be checked, and who says it; nothing where everything was."""
+    missing = [check["check"] for check in facts["checks"] if check["holds"] is None]
+    unknown = [claim["claim"] for claim in facts.get("claims", []) if claim["holds"] is None]
+    missing += [name for name in unknown if name.startswith(_FILES)]
+    stated = [name for name in unknown if not name.startswith(_FILES)]
+    words = [f"Not checked: {', '.join(missing)}."] if missing else []
+    return words + ([f"Stated by the certificate alone: {', '.join(stated)}."] if stated else [])
+
+
+def _certified(claims: list[dict[str, Any]]) -> list[Any]:
+    """How many claims of a certificate were found again, and those that are false; promises stand above."""
+    right = sum(claim["holds"] is True for claim in claims)
+    lines: list[Any] = [Text(f"\nOf what the certificate says, {counted(right, 'claim')} were found again.")]
+    false = [claim for claim in claims if claim["holds"] is False]
+    if false:
+        table = Table("false", "certified", "found", box=None, pad_edge=False)
+        for claim in false:
+            table.add_row(claim["claim"], _short(claim["certified"]), _short(claim["found"]))
+        lines.append(table)
+    return lines
 
 
 def _short(value: Any) -> str:
-    if isinstance(value, str):
-        return f"{value[:12]}…" if len(value) > 16 else value
+    if isinstance(value, (str, dict, list)):
+        text = value if isinstance(value, str) else "…"
+        return f"{text[:12]}…" if len(text) > 16 else text
     return "" if value is None else number(value)
 
 
@@ -196,10 +246,15 @@ def _figures(facts: dict[str, Any]) -> Table:
 def _models(facts: dict[str, Any]) -> Table:
     table = Table("what", "asked", "measured", "holds", box=None, pad_edge=False)
     for model in facts["models"]:
-        of = f" of {model['attribute']}" if model["attribute"] else ""
         asked, measured = number(model["asked"]), number(model["measured"])
-        table.add_row(f"{model['model']}{of}", asked, measured, _mark(model["holds"]))
+        unsure = _promise(model) in facts.get("of_records_only", ())
+        mark = "of records only" if unsure and model["holds"] else _mark(model["holds"])
+        table.add_row(_promise(model), asked, measured, mark)
     return table
+
+
+def _promise(model: dict[str, Any]) -> str:
+    return f"{model['model']} of {model['attribute']}" if model["attribute"] else str(model["model"])
 
 
 def _mark(holds: bool | None) -> str:

@@ -24,7 +24,11 @@ class TrafficLight:
 def traffic_light_of(facts: dict[str, Any], *, green: str = "Safe to publish as promised") -> TrafficLight:
     """The traffic light of these facts; `green` is its title if there is nothing to add."""
     if not facts["holds"]:
-        return TrafficLight("red", "The promise does not hold")
+        found = [*facts["models"], *facts["checks"]]
+        only = bool(facts.get("claims")) and all(one["holds"] is not False for one in found)
+        return TrafficLight("red", "The certificate is false" if only else "The promise does not hold")
+    if facts.get("unmeasured"):
+        return TrafficLight("amber", "What was checked holds, but not everything was checked")
     if facts["cautions"]:
         return TrafficLight("amber", "Every promise holds, but not everything is protected")
     return TrafficLight("green", green)

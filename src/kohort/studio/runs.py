@@ -77,6 +77,7 @@ class Run:
             "loss": None if not facts else facts["loss"][facts["cost"]],
             "bound": facts.get("bound"),
             "gap": facts.get("gap"),
+            "solver_gap": facts.get("solver_gap"),
             "classes": facts.get("classes"),
             "smallest_class": facts.get("smallest_class"),
             "suppressed": facts.get("suppressed"),

@@ -3,7 +3,7 @@
 from kohort.verification.attack_on_order import attack_on_order
 from kohort.verification.caution import Caution
 from kohort.verification.demands import Original
-from kohort.verification.figures import checked_bound, checked_guarantee, checked_loss
+from kohort.verification.figures import Claim, checked_bound, checked_guarantee, checked_loss
 from kohort.verification.label_narrowing import OrderAttack
 from kohort.verification.parts import PartDemands, PartFound, WholeFound, unite_parts, verify_part
 from kohort.verification.proof import check_dual_proof
@@ -18,6 +18,7 @@ from kohort.verification.verify_models import published_classes, verify_models
 __all__ = [
     "Caution",
     "Check",
+    "Claim",
     "ClassRisk",
     "JoinedTables",
     "ModelVerdict",

@@ -1,16 +1,35 @@
-"""Figures that contradict each other are our bug: they never get into a certificate."""
+"""Figures and what speaks for them; those that contradict each other never get into a certificate."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from math import isfinite
+from typing import Literal
 
 from kohort.errors import InternalError
 
-__all__ = ["checked_bound", "checked_guarantee", "checked_loss"]
+__all__ = ["Claim", "checked_bound", "checked_guarantee", "checked_loss"]
 
 _ROUNDING = 1e-6  # relative: solvers of linear programs are no more exact
 _TINY = 1e-9
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A figure and what speaks for it.
+
+    evidence  checked: verification proved it again, by code of its own; solver: a solver or the search says
+              so, and nothing checked it; theorem: a paper proves it of the algorithm; stated: it is only said
+    reason    which proof, solver or paper that is, in words
+    """
+
+    figure: float
+    evidence: Literal["checked", "solver", "theorem", "stated"]
+    reason: str
+
+    def to_dict(self) -> dict[str, str | float]:
+        return asdict(self)
 
 
 def checked_loss(loss: Mapping[str, float]) -> dict[str, float]:

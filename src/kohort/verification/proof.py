@@ -14,7 +14,7 @@ from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InternalError
 from kohort.problem.costs import SeparableCost
 from kohort.problem.problem import Problem
-from kohort.recoding.proof import DualProof
+from kohort.problem.proof import DualProof
 from kohort.verification.proof_of_cuts import PricedRows, allowances, what_cuts_take, why_cuts_fail
 
 __all__ = [
@@ -36,12 +36,12 @@ _ORDERS, SAMPLED_GROUP_CELLS = 4, 4_000_000
 _SAMPLED_CELLS, _FEWEST_SAMPLED, _MOST_SAMPLED = 20_000_000, 8, 500
 
 
-def check_dual_proof(problem: Problem, proof: DualProof, bound: float | None) -> None:
-    """Raise InternalError unless the prices prove the bound, given in the units of the chosen cost.
+def check_dual_proof(problem: Problem, proof: DualProof, bound: float | None) -> float:
+    """As much of the bound as the prices prove, in the units of the chosen cost; InternalError if too little.
 
     O(rows under closed records), and O(rows * log rows) for those whose prices nearly cost too much. Closed
-    records that cost more than every price need no check. A bound that integer programming settled is taken
-    from HiGHS; the prices that it rests on are checked.
+    records that cost more than every price need no check. Prices prove all of a bound, unless it is one that
+    integer programming settled: that much of it is HiGHS's word, and is not counted.
     """
     of_nodes = node_costs(problem)
     cost = sum((of_node[nodes] for of_node, nodes in zip(of_nodes, proof.nodes.T)), np.zeros(1))
@@ -57,10 +57,12 @@ def check_dual_proof(problem: Problem, proof: DualProof, bound: float | None) ->
     if worst > ROUNDING * max(float(cost.max()), 1e-300):
         raise refuted("records under some closed record are priced above its cost")
     proven = max(_total(problem, proof), 0.0)  # no cost is negative, whatever the prices
-    proven = max(proven, proof.settled or 0.0)
     claimed = 0.0 if bound is None else bound
-    if not claimed <= proven * (1 + ROUNDING) + ROUNDING:
+    if claimed <= proven * (1 + ROUNDING) + ROUNDING:
+        return claimed
+    if proof.settled is None or not claimed <= proof.settled * (1 + ROUNDING):
         raise refuted("it is above the sum of the prices")
+    return proven * (1 - ROUNDING)
 
 
 def refuted(why: str) -> InternalError:

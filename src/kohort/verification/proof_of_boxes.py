@@ -11,7 +11,7 @@ import numpy as np
 from kohort.data.hierarchy import Hierarchy
 from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
-from kohort.recoding.proof import BoxProof
+from kohort.problem.proof import BoxProof
 from kohort.verification.box_check import BoxColumns, prices_hold
 from kohort.verification.proof import refuted, withheld_cost
 

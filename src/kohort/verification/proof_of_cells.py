@@ -13,7 +13,7 @@ import numpy as np
 
 from kohort.data.hierarchy import Hierarchy
 from kohort.problem.problem import Problem
-from kohort.recoding.proof import CellProof, DualProof, PricedCell
+from kohort.problem.proof import CellProof, DualProof, PricedCell
 from kohort.verification.proof import (
     ROUNDING,
     SAMPLED_GROUP_CELLS,

@@ -9,7 +9,7 @@ import numpy as np
 from kohort.data.hierarchy import Hierarchy
 from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
-from kohort.recoding.proof import DualProof
+from kohort.problem.proof import DualProof
 
 __all__ = ["PricedRows", "allowances", "what_cuts_take", "why_cuts_fail"]
 

@@ -17,7 +17,7 @@ import numpy as np
 from kohort.problem.costs import SeparableCost
 from kohort.problem.models import AlphaDeassociation, LDiversity, Model, TCloseness
 from kohort.problem.problem import Problem
-from kohort.recoding.proof import BoxProof, CellProof, ModelProof, Proof
+from kohort.problem.proof import BoxProof, CellProof, ModelProof, Proof
 from kohort.verification.group_limits import greatest_share, limited_sizes
 from kohort.verification.proof import (
     check_dual_proof,
@@ -38,7 +38,8 @@ _ROUNDING = 1e-9
 def check_proof(problem: Problem, proof: Proof, bound: float | None) -> float:
     """As much of a bound as its prices are seen to prove, in the units of the chosen cost.
 
-    All of it, else InternalError; but of a bound over boxes, which may be too many to try, less.
+    All of it, else InternalError; but less of a bound over boxes, which may be too many to try, and of one
+    that a solver settled.
 
     bound  None: nothing is claimed
     """
@@ -50,7 +51,7 @@ def check_proof(problem: Problem, proof: Proof, bound: float | None) -> float:
     elif isinstance(proof, ModelProof):
         _check_model_proof(problem, proof, claimed)
     else:
-        check_dual_proof(problem, proof, claimed)
+        return check_dual_proof(problem, proof, claimed)
     return claimed
 
 

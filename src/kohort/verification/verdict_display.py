@@ -26,6 +26,8 @@ def verdict_display(verdict: Verdict) -> Display:
     parts = [extent, *verdict.reasons(), *(cautions if verdict.holds else []), _promises(verdict)]
     if not verdict.holds:
         return Display("At least one promise does not hold", parts, "red")
+    if any(check.holds is None for check in verdict.checks):
+        return Display("What was checked holds, but not everything was checked", parts, "amber")
     if cautions:
         return Display("Every promise holds, but not everything is protected", parts, "amber")
     return Display("Every promise holds", parts, "green")

@@ -70,7 +70,7 @@ def test_suppressions_with_weights_have_no_bound_since_weights_do_not_count_in_t
     asked = {"quasi_identifiers": {"a": ko.flat(), "b": ko.flat()}, "privacy": [ko.KAnonymity(2)]}
     people = pa.table({"a": [*"xxyz"], "b": [*"pqpq"]})
     plain = ko.anonymize(people, **asked, cost="suppressions", algorithm="forest")
-    assert (plain.bound, plain.guarantee) == (4.0, 2.0)
+    assert (plain.solver_bound, plain.guarantee) == (4.0, 2.0)
     weighted = ko.anonymize(people, **asked, cost="suppressions", algorithm="forest", weights={"a": 3})
     assert (weighted.bound, weighted.guarantee) == (None, None)
 
@@ -80,8 +80,8 @@ def test_every_release_has_a_bound_whatever_made_it():
     asked = {"quasi_identifiers": dict.fromkeys(people.column_names, ko.auto()), "privacy": ko.KAnonymity(4)}
     forest = ko.anonymize(people, **asked, algorithm="forest")
     mondrian = ko.anonymize(people, **asked, algorithm="mondrian")
-    assert 0 < mondrian.bound == forest.bound <= min(mondrian.cost, forest.cost)
-    assert ko.anonymize(people, **asked, cost="entropy", algorithm="mondrian").bound is None
+    assert 0 < mondrian.solver_bound == forest.solver_bound <= min(mondrian.cost, forest.cost)
+    assert ko.anonymize(people, **asked, cost="entropy", algorithm="mondrian").solver_bound is None
 
 
 # -- the forest ------------------------------------------------------------------------------------

@@ -100,6 +100,6 @@ def test_a_small_table_ends_proven_optimal_and_says_so():
         privacy=[ko.KAnonymity(4)],
         algorithm="optimal",
     )
-    assert release.gap == 0
+    assert release.solver_gap == 0
     assert release.cost == pytest.approx(best.cost)
-    assert np.isclose(release.bound, best.bound)
+    assert np.isclose(release.solver_bound, best.solver_bound)

@@ -23,7 +23,7 @@ from kohort.algorithms.proofs.dual_bound import dual_bound, dual_prices
 from kohort.algorithms.proofs.measured_units import in_measured_units
 from kohort.algorithms.proofs.price_loop import PriceLoop
 from kohort.errors import InternalError, UnsupportedError
-from kohort.recoding.proof import OpeningCuts
+from kohort.problem.proof import OpeningCuts
 from kohort.verification import check_dual_proof
 from small_problems import ShortRun, problem_of, problems
 

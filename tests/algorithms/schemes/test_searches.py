@@ -346,7 +346,7 @@ def test_names_are_routed_to_the_searches():
     ):
         release = ko.anonymize(table, algorithm=name, **asked)
         assert release.algorithm == made_by and release.scheme["attributes"] == {"q": "ops"}
-        assert release.parameters["scheme"] == "ops" and release.bound is None
+        assert release.parameters["scheme"] == "ops" and not release.claims
 
 
 def _arrow(columns):

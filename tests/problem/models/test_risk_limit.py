@@ -132,7 +132,7 @@ def test_a_release_keeps_its_limit(algorithm, limit):
         assert found.measured == pytest.approx(
             max(sample_risks(sizes)) if limit.of == "maximum" else len(sizes) / sum(sizes)
         )
-    assert not limit.of_whole_table or (release.bound is None and release.guarantee is None)
+    assert not limit.of_whole_table or not release.claims
 
 
 def classes(table):

@@ -25,7 +25,7 @@ from kohort.algorithms.proofs.kernels.dual_prices import (
 )
 from kohort.algorithms.run import Run
 from kohort.problem.encoding.coded import Coded
-from kohort.recoding.proof import OpeningCuts
+from kohort.problem.proof import OpeningCuts
 
 __all__ = ["priced_groups"]
 

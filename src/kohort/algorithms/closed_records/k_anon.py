@@ -39,6 +39,7 @@ class KAnon(Algorithm):
     )
     paper: ClassVar[str] = "Gionis, Tassa: k-anonymization with minimal loss of information, TKDE 21 (2009)"
     promise: ClassVar[str] = KAnonCF.promise
+    theorem: ClassVar[str] = KAnonCF.theorem
     recoding: ClassVar[type[Groups]] = Groups
 
     def refuse(self, problem: Problem) -> None:

@@ -65,6 +65,7 @@ class KAnonCF(Algorithm):
         "Kenig, Tassa: A practical approximation algorithm for optimal k-anonymity, DMKD 25 (2012)"
     )
     promise: ClassVar[str] = "at most 2(1 + ln 2k) times the least cost, for monotone costs"
+    theorem: ClassVar[str] = "Kenig and Tassa, 2012, Theorem 4"
     recoding: ClassVar[type[Groups]] = Groups
 
     memory: Annotated[float, Within(above=0, most=1_000_000)] = 1.0

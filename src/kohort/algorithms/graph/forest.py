@@ -46,7 +46,7 @@ class Forest(Algorithm):
     ...     cost="suppressions", algorithm="forest",
     ...     shuffle=False,
     ... )
-    >>> release.table["age"].to_pylist(), release.bound
+    >>> release.table["age"].to_pylist(), release.solver_bound
     (['*', '*', '27', '27'], 2.0)
     """
 
@@ -58,6 +58,7 @@ class Forest(Algorithm):
         "Aggarwal et al.: Approximation algorithms for k-anonymity, Journal of Privacy Technology (2005)"
     )
     promise: ClassVar[str] = "at most max(2k-1, 3k-5) times the least cost"
+    theorem: ClassVar[str] = "Aggarwal et al., 2005, section 4"
     recoding: ClassVar[type[Groups]] = Groups
     withholds: ClassVar[bool] = True
 

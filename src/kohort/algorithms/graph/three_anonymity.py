@@ -50,7 +50,7 @@ class ThreeAnonymity(Algorithm):
     ...     table, quasi_identifiers={name: ko.flat() for name in table.column_names},
     ...     privacy=[ko.KAnonymity(3)], cost="suppressions", algorithm="three-anonymity",
     ... )
-    >>> release.cost, release.guarantee, release.bound
+    >>> release.cost, release.guarantee, release.solver_bound
     (24.0, 2.0, 12.0)
     """
 
@@ -62,6 +62,7 @@ class ThreeAnonymity(Algorithm):
         "Aggarwal et al.: Approximation algorithms for k-anonymity, Journal of Privacy Technology (2005)"
     )
     promise: ClassVar[str] = "at most 3 times the least cost, 2 times where every attribute has two values"
+    theorem: ClassVar[str] = "Aggarwal et al., 2005, Lemma 11, of a factor that the solver says is the least"
     recoding: ClassVar[type[Groups]] = Groups
 
     exact: Annotated[int, Within(0, 1_000_000_000)] = 1500

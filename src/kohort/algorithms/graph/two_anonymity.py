@@ -58,6 +58,7 @@ class TwoAnonymity(Algorithm):
         "Aggarwal et al.: Approximation algorithms for k-anonymity, Journal of Privacy Technology (2005)"
     )
     promise: ClassVar[str] = "at most 2 times the least cost, 1.5 times where every attribute has two values"
+    theorem: ClassVar[str] = "Aggarwal et al., 2005, Lemma 8, of a matching that the solver says is the least"
     recoding: ClassVar[type[Groups]] = Groups
 
     exact: Annotated[int, Within(0, 1_000_000_000)] = 20_000

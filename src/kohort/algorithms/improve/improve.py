@@ -31,8 +31,8 @@ from kohort.errors import InputError, UnsupportedError
 from kohort.problem.costs import Cost
 from kohort.problem.models import Model
 from kohort.problem.problem import Problem
+from kohort.problem.proof import DualProof
 from kohort.recoding.groups import Groups
-from kohort.recoding.proof import DualProof
 
 __all__ = ["SECONDS", "Improve", "improve", "regrouped_without_bound"]
 

@@ -105,6 +105,7 @@ class WithItems:
             class_of_record=classes,
             class_size=size,
             bound=recoding.bound if size == problem.k else None,  # otherwise the bound is for larger classes
+            proof=recoding.proof if size == problem.k else None,
         )
         return found, trade
 

@@ -20,8 +20,8 @@ from kohort.algorithms.refusals import refuse_wide_hierarchies
 from kohort.algorithms.run import Run
 from kohort.kernels.threads import in_threads
 from kohort.problem.problem import Problem
+from kohort.problem.proof import BoxProof
 from kohort.recoding.groups import Groups
-from kohort.recoding.proof import BoxProof
 
 __all__ = ["BoxBound", "box_bound"]
 

@@ -28,7 +28,7 @@ from kohort.algorithms.proofs.kernels.cheapest_boxes import BoxRows
 from kohort.algorithms.proofs.kernels.dual_prices import PricedRecords, repair_prices
 from kohort.algorithms.run import Run
 from kohort.kernels.threads import in_threads
-from kohort.recoding.proof import OpeningCuts
+from kohort.problem.proof import OpeningCuts
 
 __all__ = ["box_prices"]
 

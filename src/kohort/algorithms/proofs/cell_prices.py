@@ -19,7 +19,7 @@ from kohort.data.dataset import distinct_rows
 from kohort.kernels.threads import thread_count
 from kohort.problem.encoding.lineages import lineages_of
 from kohort.problem.problem import Problem
-from kohort.recoding.proof import CellProof, OpeningCuts, PricedCell
+from kohort.problem.proof import CellProof, OpeningCuts, PricedCell
 
 __all__ = ["PricedPortion", "bound_of_cells", "cell_proof", "is_proven", "priced_portions"]
 

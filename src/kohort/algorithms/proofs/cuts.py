@@ -19,7 +19,7 @@ from kohort.algorithms.proofs.kernels.cut_search import (
     listed_over,
 )
 from kohort.algorithms.proofs.kernels.dual_prices import CutPrices
-from kohort.recoding.proof import OpeningCuts
+from kohort.problem.proof import OpeningCuts
 
 __all__ = ["CutFinder", "cut_prices", "with_cuts", "without_idle"]
 

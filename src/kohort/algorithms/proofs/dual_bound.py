@@ -11,7 +11,7 @@ from kohort.algorithms.proofs.measured_units import in_measured_units
 from kohort.algorithms.proofs.price_loop import PriceLoop
 from kohort.algorithms.run import Run
 from kohort.problem.problem import Problem
-from kohort.recoding.proof import DualProof, OpeningCuts
+from kohort.problem.proof import DualProof, OpeningCuts
 
 __all__ = ["DualPrices", "dual_bound", "dual_prices", "feasible_prices", "total_bound"]
 

@@ -14,7 +14,7 @@ from kohort.algorithms.proofs.priced_rules import CloseRule, PricedRule, priced_
 from kohort.algorithms.proofs.priced_units import Pricing, pricing_of
 from kohort.algorithms.run import Run
 from kohort.problem.problem import Problem
-from kohort.recoding.proof import DualProof, ModelProof
+from kohort.problem.proof import DualProof, ModelProof
 
 __all__ = ["ModelPrices", "known_model_prices", "model_prices", "priced_bound"]
 

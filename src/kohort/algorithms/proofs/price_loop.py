@@ -16,7 +16,7 @@ from kohort.algorithms.proofs.kernels.dual_prices import (
 from kohort.algorithms.run import Run
 from kohort.kernels.threads import in_threads
 from kohort.problem.problem import Problem
-from kohort.recoding.proof import OpeningCuts
+from kohort.problem.proof import OpeningCuts
 
 __all__ = ["PriceLoop"]
 

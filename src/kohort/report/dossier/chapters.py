@@ -59,11 +59,12 @@ def summary_chapter(facts: dict[str, Any]) -> Chapter:
         ["records withheld", withheld_text(facts)],
         ["classes of records that look alike", f"{facts['classes']:,}"],
         ["smallest class", number(facts["smallest_class"])],
-        ["information loss", number(facts["loss"][facts["cost"]])],
-        [
-            "above the least loss possible, at most",
-            "not known" if facts["gap"] is None else percent(facts["gap"]),
-        ],
+        ["information loss", number(facts["loss"].get(facts["cost"]))],
+        *(
+            [f"above the least loss possible, at most ({word})", percent(facts[gap])]
+            for gap, word in (("gap", "checked"), ("solver_gap", "by a solver's word"))
+            if facts[gap] is not None
+        ),
     ]
     return Chapter(
         "summary",
@@ -195,7 +196,7 @@ def method_chapter(facts: dict[str, Any]) -> Chapter:
         ["measure kept low", facts["cost"]],
         ["labels", facts["labels"]],
         ["share of records that may be withheld", percent(facts["suppression"])],
-        ["seed", str(facts["seed"])],
+        *([["seed", str(facts["seed"])]] if facts["seed"] is not None else []),
     ]
     words = [
         "Values that others may know are replaced by more general ones, such as an interval or a node of a "

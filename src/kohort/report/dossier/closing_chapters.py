@@ -8,7 +8,7 @@ from kohort.report.dossier.chapters import Chapter
 from kohort.report.page import Section, Table
 from kohort.report.sections import reproduce_section
 from kohort.report.sentences import percent
-from kohort.report.terminal import number
+from kohort.report.terminal import beside_the_best, number
 
 __all__ = ["reproduce_chapter", "utility_chapter"]
 
@@ -21,17 +21,9 @@ def utility_chapter(facts: dict[str, Any]) -> Chapter:
 
 
 def _loss(facts: dict[str, Any]) -> Section:
-    gap = facts["gap"]
-    bound = (
-        "How much less could be lost is not known: no lower bound on the loss was proven."
-        if gap is None
-        else "No release that keeps the promises loses less: this is proven."
-        if gap == 0
-        else f"At most {percent(gap)} above the least loss possible: so much is proven of every release that "
-        "keeps the promises."
-    )
     rows = [[name, number(value)] for name, value in facts["loss"].items()]
-    words = [f"The information loss ({facts['cost']}) is {number(facts['loss'][facts['cost']])}. {bound}"]
+    known = beside_the_best(facts) or ". How much less could be lost is not known: there is no lower bound"
+    words = [f"The information loss ({facts['cost']}) is {number(facts['loss'].get(facts['cost']))}{known}."]
     table = Table(("measure", "value"), rows, folded="All measures of information loss")
     return Section("loss", "Information loss", words, tables=[table])
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from kohort.report.public_facts import public_certificate, public_risk, public_utility
+from kohort.pipeline.public import public_version, two_digits
+from kohort.report.public_facts import public_certificate, public_risk
 
 __all__ = ["public_dossier"]
 
@@ -16,7 +17,6 @@ _KEPT = ("context", "reviews", "limits", "human", "numbers", "intruders", "sensi
 _ATTRIBUTE = ("name", "loss")
 _SWEEP = ("columns", "sets", "examined", "complete_up_to", "threshold", "counted")
 _SIDE = ("by_size", "average_by_column", "smallest_class", "singled_out_by")
-_MODEL = ("model", "kind", "labels", "overlap", "sentence")
 _RECIPIENT = ("name", "purpose", "knows", "controls", "review")
 
 
@@ -24,7 +24,7 @@ def public_dossier(facts: dict[str, Any]) -> dict[str, Any]:
     """The facts of an internal dossier that everybody may see."""
     return {
         **{name: facts[name] for name in _KEPT},
-        **public_certificate(facts),
+        **public_certificate(public_version(facts)),
         "kohort": facts["kohort"],
         "report": "public",
         "about": facts["about"] | {"original": None},
@@ -33,13 +33,13 @@ def public_dossier(facts: dict[str, Any]) -> dict[str, Any]:
         "scheme": None,
         "items": None,
         "linked": facts["linked"],
-        "attributes": [_some(attribute, _ATTRIBUTE) for attribute in facts["attributes"]],
+        "attributes": [two_digits(_some(attribute, _ATTRIBUTE)) for attribute in facts["attributes"]],
         "risk": public_risk(facts["risk"]),
         "knowledge": facts["knowledge"] and _knowledge(facts["knowledge"]),
         "criteria": facts["criteria"] and _criteria(facts["criteria"]),
         "recipients": [_recipient(recipient) for recipient in facts["recipients"]],
-        "utility": public_utility(facts["utility"]),
-        "analyses": [_some(model, _MODEL) for model in facts["analyses"]],
+        "utility": dict.fromkeys(("queries", "itemsets", "classification", "association")),
+        "analyses": [],
         "means": [],
     }
 
@@ -58,7 +58,7 @@ def _criteria(found: dict[str, Any]) -> dict[str, Any]:
     guessed = [
         {name: value for name, value in entry.items() if name != "by_value"} for entry in found["inference"]
     ]
-    return found | {"inference": guessed}
+    return two_digits(found | {"inference": guessed})
 
 
 def _recipient(found: dict[str, Any]) -> dict[str, Any]:

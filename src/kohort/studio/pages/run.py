@@ -17,7 +17,8 @@ __all__ = ["PAGE", "comparison"]
 
 _SETTINGS = ("algorithm", "cost", "time_limit", "seed", "suppression", "labels")
 _DEFAULTS = {"algorithm": "auto", "cost": "loss", "labels": "hierarchy"}
-_FIGURES = ("holds", "records", "suppressed", "classes", "smallest_class", "bound", "gap", "algorithm")
+_COUNTS = ("holds", "records", "suppressed", "classes", "smallest_class")
+_FIGURES = (*_COUNTS, "bound", "gap", "solver_bound", "solver_gap", "algorithm")
 
 
 async def facts(session: Session, request: Request) -> dict[str, Any]:

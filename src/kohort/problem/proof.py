@@ -59,7 +59,8 @@ class DualProof:
     start   per closed record and one more: the distinct rows under it are rows[start[i]:start[i + 1]]
     level   per closed record a guess at its k-th highest price: a good one makes checking fast
     settled a higher bound, in the units of the cost, or None: the least cost by integer programming over the
-            closed records that the prices do not exclude from every release of less cost
+            closed records that the prices do not exclude from every release of less cost. Nothing here proves
+            it: it is the solver's word
     """
 
     prices: np.ndarray
