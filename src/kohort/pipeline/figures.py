@@ -114,7 +114,8 @@ def publishes_what_is_searched(problem: Problem, null_is_star: bool) -> bool:
 
     Not where missing values are published as `*`, where a value of the table or a node below the root is `*`
     itself, or where a value is spelled like a set or an interval, or called like an inner node, as which it
-    may be read: they cost more. Then bounds still hold, since nothing costs less than is searched, but no factor does.
+    may be read: they cost more. Then bounds still hold, since nothing costs less than is searched, but no
+    factor does.
     """
     return not any(_may_cost_more(attribute, null_is_star) for attribute in problem.attributes)
 
