@@ -6,7 +6,6 @@ import json
 import os
 import sys
 import warnings
-from typing import TextIO
 
 import typer
 
@@ -111,14 +110,7 @@ def main() -> None:
         )
 
 
-def _warn(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
+def _warn(message: Warning | str, *_place: object, **_more: object) -> None:
     """Print a warning as a sentence; Python would add a path and a line of code."""
     sys.stderr.write(f"Warning: {message}\n")
 

@@ -17,7 +17,6 @@ from kohort.verification.against_original import (
     check_conserved,
     check_coverage,
     check_together,
-    common_numbers,
     label_pairs,
     matching_rows,
 )
@@ -177,7 +176,8 @@ class _Comparison:
                 self._basket_fit(),
             )
         except TooLarge:
-            return self._too_large()
+            detail = "The records are in another order, and are too many to be matched. Give the order file."
+            return Alignment(None, (number, Check("records", None, detail), *self._taken_together()))
         if found is None:
             return self._nothing_fits(kept)
         return self._assigned(found.rows, found.sure)
@@ -210,7 +210,7 @@ class _Comparison:
         Where the order was kept after all, the records are compared in it. Else only an order file can show
         where the fault is, and untouched columns are compared as a whole.
         """
-        if kept is not None and self.demands.shuffle is not True and self._kept_order():
+        if kept is not None and self.demands.shuffle is not True and self._kept_order(kept):
             detail = f"{self._no_order_fits('this order or any other')} They are compared in this order."
             return replace(kept, checks=(Check("records", None, detail), *kept.checks[1:]))
         detail = (
@@ -219,26 +219,11 @@ class _Comparison:
         )
         return Alignment(None, (Check("records", False, detail), *self._taken_together()))
 
-    def _too_large(self) -> Alignment:
-        detail = "The records are in another order, and are too many to be matched. Give the order file."
-        return Alignment(None, (self._number(), Check("records", None, detail), *self._taken_together()))
-
-    def _kept_order(self) -> bool:
-        """Whether the records fit far better in the order of the file than in the reversed one.
-
-        In a shuffled release neither fits better than the other.
-        """
-        forwards = np.arange(self.published.n_records)
-        return 2 * self._misfits(forwards) < self._misfits(forwards[::-1])
-
-    def _misfits(self, rows: np.ndarray) -> int:
-        """How many values do not cover those of these originals, or differ from them."""
-        pairs = label_pairs(self.published, self.readings, rows)
-        uncovered = [uses[~r.covers(label, code)] for r, (label, code, uses) in zip(self.readings, pairs)]
-        names = [name for name in self.original.untouched if name in self.published.names]
-        columns = [common_numbers(self.published, self.original.dataset, name) for name in names]
-        differing = sum(int((after != before[rows]).sum()) for after, before in columns)
-        return sum(int(uses.sum()) for uses in uncovered) + differing
+    def _kept_order(self, kept: Alignment) -> bool:
+        """Whether far more columns fit in the order of the file than in the reversed one."""
+        turned = self._aligned(np.arange(self.published.n_records)[::-1], ())
+        wrong, wrong_turned = (sum(c.holds is False for c in found.checks) for found in (kept, turned))
+        return 2 * wrong < wrong_turned
 
     def _taken_together(self) -> list[Check]:
         """Labels that mean nothing, and untouched columns as a whole."""
