@@ -13,26 +13,31 @@ from kohort.engines.spark.values import quoted
 from kohort.errors import InputError
 from kohort.problem.sensitive import SensitiveAttribute
 
-__all__ = ["refuse_other_people"]
+__all__ = ["recounted_people"]
 
 
-def refuse_other_people(published: Any, sensitive: Mapping[str, SensitiveAttribute]) -> None:
-    """Raise InputError unless the people of a table are, by value, those whom its classes are compared with.
+def recounted_people(
+    published: Any, sensitive: Mapping[str, SensitiveAttribute]
+) -> dict[str, dict[int, Fraction]]:
+    """The share of people that has each value, per column; InputError unless it is as counted before.
 
     published  the records, with their persons
     """
+    recounted = {}
     for attribute in sensitive.values():
         if attribute.overall is None:
             continue
         found = _shares(published, counted_values(attribute))
         total = int(attribute.overall.sum())
         compared = {code: Fraction(int(n), total) for code, n in enumerate(attribute.overall) if n}
+        recounted[attribute.column.name] = found
         if found != compared:
             raise InputError(
                 "The table changed while it was read: other people have the values of "
                 f"{attribute.column.name!r}. Nothing was written. Run this again on a source that gives the "
                 "same records at every reading."
             )
+    return recounted
 
 
 def _shares(published: Any, column: CountedColumn) -> dict[int, Fraction]:

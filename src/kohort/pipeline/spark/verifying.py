@@ -22,7 +22,7 @@ from kohort.pipeline.notes import shows_extremes
 from kohort.pipeline.spark.arranging import Arrangement, digest_of, opened_parts
 from kohort.pipeline.spark.frames import published_schema
 from kohort.pipeline.spark.prepare import SparkPrepared
-from kohort.pipeline.spark.recounting import refuse_other_people
+from kohort.pipeline.spark.recounting import recounted_people
 from kohort.verification import (
     Check,
     PartDemands,
@@ -98,7 +98,13 @@ _KNOWN = pa.list_(pa.struct({"of": pa.string(), "person": pa.int64()}))
 _SCHEMA = "part long, packed binary, found binary, known array<struct<of: string, person: long>>"
 
 
+def _compares(prepared: SparkPrepared) -> bool:
+    """Whether a promise compares classes with the whole table."""
+    return any(model.compares_with_whole_table for model in prepared.request.table_models)
+
+
 def _demands(prepared: SparkPrepared) -> PartDemands:
+    counted = {n: s.overall for n, s in prepared.sensitive.items() if s.overall is not None}
     return PartDemands(
         attributes=prepared.attributes,
         models=prepared.request.table_models,
@@ -107,7 +113,7 @@ def _demands(prepared: SparkPrepared) -> PartDemands:
         orders=prepared.request.orders,
         person=prepared.person,
         allowed=prepared.problem.max_withheld,
-        overall={n: s.overall for n, s in prepared.sensitive.items() if s.overall is not None},
+        overall=counted if _compares(prepared) else {},
     )
 
 
@@ -179,14 +185,14 @@ def _whole(
             "values. Nothing was written. Run this again on a source that gives the same records at every "
             "reading."
         )
-    if any(model.compares_with_whole_table for model in prepared.request.table_models):
-        refuse_other_people(published, prepared.sensitive)
+    people = recounted_people(published, prepared.sensitive) if _compares(prepared) else {}
     names = [name for name in published.columns if not name.startswith("_kohort_")]
     right = names == prepared.published_names
     detail = (
         "The columns are those of the spec; no identifier is published." if right else "The columns differ."
     )
-    found = WholeFound(prepared.untouched, True, Check("columns", right, detail), prepared.n_people)
+    columns = Check("columns", right, detail)
+    found = WholeFound(prepared.untouched, True, columns, prepared.n_people, people=people)
     return found, shown
 
 
