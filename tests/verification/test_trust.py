@@ -39,7 +39,7 @@ def section() -> str:
     lines = [
         HEADING,
         f"{len(NAMES)} faults, each put into the running product where a bug would be. Without it a",
-        "release is made and holds; with it nothing is released, `verify` finds it, or all figures are right.",
+        "release is made and holds; with it nothing is released, `verify` finds it, or figures are right.",
         "",
         "| where | faults | what is wrong |",
         "| --- | --- | --- |",

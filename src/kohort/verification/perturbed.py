@@ -88,16 +88,20 @@ class _Comparison:
         assert isinstance(how, Noise)
         return self._not_noisy(before, after, float(Fraction(how.size)))
 
+    def _known(self) -> np.ndarray | None:
+        """The number that each published record had; None where that is not known."""
+        before = None if self.before is None or self.rows is None else _numbers(self.before)
+        return None if before is None else before[self.rows]
+
     def _not_rounded(self, after: np.ndarray, unit: Fraction) -> str | None:
         shown = after[~np.isnan(after)]
         steps = shown / float(unit)
         if (np.abs(steps - np.round(steps)) > 1e-6).any():
             return "some values are no multiples of what they were to be rounded to"
-        if self.before is None or self.rows is None:
+        before = self._known()
+        if before is None:
             return None
-        before = _numbers(self.before)
-        assert before is not None
-        apart = np.abs(after - before[self.rows])
+        apart = np.abs(after - before)
         return (
             "some values are not the nearest multiples" if (apart > float(unit) * 0.5000001).any() else None
         )
@@ -107,11 +111,10 @@ class _Comparison:
         high = np.inf if how.top is None else float(Fraction(how.top))
         if (after < low).any() or (after > high).any():
             return "some values lie beyond the limits"
-        if self.before is None or self.rows is None:
+        before = self._known()
+        if before is None:
             return None
-        before = _numbers(self.before)
-        assert before is not None
-        expected = np.minimum(np.maximum(before[self.rows], low), high)
+        expected = np.minimum(np.maximum(before, low), high)
         same = (after == expected) | (np.isnan(after) & np.isnan(expected))
         return None if same.all() else "some values within the limits were changed"
 
@@ -197,7 +200,9 @@ def _chances(text: str | None, how: Pram, everybody: Counter[str | None]) -> dic
     if how.chances is not None:
         return {to: float(chance) for to, chance in how.chances.get(text, {}).items()}
     stays, total = float(Fraction(how.matrix)), everybody.total() - everybody[None]
-    row = {other: (1 - stays) * times / total for other, times in everybody.items() if other is not None}
+    row: dict[str | None, float] = {
+        other: (1 - stays) * n / total for other, n in everybody.items() if other is not None
+    }
     return row | {text: row.get(text, 0.0) + stays}
 
 
