@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import sqrt
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from kohort.verification.counterfeits import check_number
 from kohort.verification.demands import Demands, Original
 from kohort.verification.histories import check_people
 from kohort.verification.item_coverage import CoveredBaskets, cover_baskets
+from kohort.verification.perturbed import SIGMAS
 from kohort.verification.reading import Reading, read_column
 from kohort.verification.shifted import check_shifted
 from kohort.verification.verdict import Check
@@ -117,9 +119,23 @@ class _Comparison:
         stated = np.arange(n_originals)[rows] if isinstance(rows, slice) else rows
         times = np.bincount(stated, minlength=n_originals)
         if len(stated) == n_published and len(times) == n_originals and times.max() < 2:
-            return ()
+            return self._order_told(stated)
         detail = "Some original records are published more than once, or not all have an original."
         return (Check("records", False, detail),)
+
+    def _order_told(self, rows: np.ndarray) -> tuple[Check, ...]:
+        """A failing check where shuffled records follow the original order more than by chance: 1 in 10^11.
+
+        The records of a person may stand together: then chance decides about people, not about records.
+        """
+        person, n = self.demands.linked_by, len(rows)
+        most = 1 if person is None else int(self.published.column(person).counts.max())
+        if self.demands.shuffle is False or n < SIGMAS**2 * most + 2:
+            return ()
+        alike = float(np.corrcoef(np.arange(n), rows)[0, 1])
+        if abs(alike) * sqrt((n - 1) / most) <= SIGMAS:
+            return ()
+        return (Check("order", False, "The records follow the original order, and were to be shuffled."),)
 
     def _by_file(self, order: np.ndarray) -> Alignment:
         before, after = self.original.dataset.n_records, self.published.n_records
