@@ -236,10 +236,10 @@ class _Comparison:
         return Alignment(None, (Check("records", False, detail), *self._taken_together()))
 
     def _kept_order(self, kept: Alignment) -> bool:
-        """Whether far more columns fit in the order of the file than in the reversed one."""
+        """Whether at most half as many columns are broken in the order of the file as in the reversed one."""
         turned = self._aligned(np.arange(self.published.n_records)[::-1], ())
         wrong, wrong_turned = (sum(c.holds is False for c in found.checks) for found in (kept, turned))
-        return 2 * wrong < wrong_turned
+        return 2 * wrong <= wrong_turned
 
     def _taken_together(self) -> list[Check]:
         """Labels that mean nothing, and untouched columns as a whole."""
