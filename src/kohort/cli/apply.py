@@ -54,7 +54,6 @@ def apply(
     from kohort.files.outputs import Outputs
     from kohort.io.data_files import read_data
     from kohort.io.maps import read_maps
-    from kohort.io.source_file import sha256_of
     from kohort.io.tables import format_of
     from kohort.pipeline.apply import apply_maps
     from kohort.publication.written import write_verified
@@ -69,9 +68,10 @@ def apply(
     applied = apply_maps(read, Dataset(source.table), unseen=unseen, k=k, key=secret_key(key_file))
     with outputs.drafts() as draft_of:
         delimiter = None if ".tsv" in out.suffixes else source.delimiter
-        formulas = read.request.formulas
-        write_verified(applied.arrow, draft_of[out], None, delimiter=delimiter, formulas=formulas)
-        facts = applied.facts(sha256={"input": source.sha256, "output": sha256_of(draft_of[out])})
+        written = write_verified(
+            applied.arrow, draft_of[out], None, delimiter=delimiter, formulas=read.request.formulas
+        )
+        facts = applied.facts(sha256={"input": source.sha256, "output": written})
     output.result(facts)
     output.notes(source)
     for note in facts["notes"]:

@@ -238,7 +238,8 @@ def _dictionary(name: str, values: pa.ChunkedArray | pa.Array) -> tuple[np.ndarr
     encoded = encoded.unify_dictionaries().combine_chunks()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = pa.concat_arrays(encoded.chunks)
-    codes = pc.fill_null(encoded.indices.cast(pa.int32()), -1).to_numpy(zero_copy_only=False)
+    indices = encoded.indices.cast(pa.int32())
+    codes = (pc.fill_null(indices, -1) if indices.null_count else indices).to_numpy(zero_copy_only=False)
     dictionary = _python_values(name, encoded.dictionary)
     used = np.bincount(codes + 1, minlength=len(dictionary) + 1)[1:] > 0
     used &= np.array([v is not None and v == v for v in dictionary], dtype=bool)  # NaN is missing

@@ -35,17 +35,23 @@ def count_codes(codes: Codes, n_codes: int, weights: np.ndarray | None = None) -
 
 
 def count_pairs(
-    left: Codes, right: Codes, n_left: int, n_right: int, chosen: np.ndarray | None = None
+    left: Codes,
+    right: Codes,
+    n_left: int,
+    n_right: int,
+    chosen: np.ndarray | None = None,
+    rows: np.ndarray | None = None,
 ) -> Pairs:
     """The distinct pairs of two columns of codes, and how often each occurs. O(n), or O(n log n) if sparse.
 
     chosen  per record whether it is counted; None: all are
+    rows    per record of the left column the one of the right column; None: both are in one order
 
     >>> count_pairs(np.array([0, 1, 0]), np.array([2, 0, 2]), 2, 3)
     (array([0, 1]), array([2, 0]), array([2, 1]))
     """
     count = _count_densely if n_left * n_right <= _DENSE else _count_sparsely
-    pairs, counts = count(_pair_keys(left, right, n_right, chosen), n_left * n_right)
+    pairs, counts = count(_pair_keys(left, right, n_right, chosen, rows), n_left * n_right)
     return pairs // n_right, pairs % n_right, counts
 
 
@@ -72,13 +78,15 @@ def stretches_of(n_records: int, at_once: int = AT_ONCE) -> Iterator[slice]:
         yield slice(start, min(start + at_once, n_records))
 
 
-def _pair_keys(left: Codes, right: Codes, n_right: int, chosen: np.ndarray | None) -> Iterator[np.ndarray]:
+def _pair_keys(
+    left: Codes, right: Codes, n_right: int, chosen: np.ndarray | None, rows: np.ndarray | None
+) -> Iterator[np.ndarray]:
     """A number for each pair, a stretch of records at a time."""
-    for rows in stretches_of(len(left)):
-        key = codes_at(left, rows).astype(np.int64)
+    for part in stretches_of(len(left)):
+        key = codes_at(left, part).astype(np.int64)
         key *= n_right
-        key += codes_at(right, rows)
-        yield key if chosen is None else key[chosen[rows]]
+        key += codes_at(right, part if rows is None else rows[part])
+        yield key if chosen is None else key[chosen[part]]
 
 
 def _count_densely(keys: Iterator[np.ndarray], n_keys: int) -> tuple[np.ndarray, np.ndarray]:

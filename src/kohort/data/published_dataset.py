@@ -40,6 +40,7 @@ class PublishedDataset(Dataset):
         self.rows = rows
         self.n_records = original.n_records if rows is None else len(rows)
         self._columns: dict[str, Column] = {}
+        self._stored: dict[str, StoredValues] = {}  # whose codes the columns share
 
     def column(self, name: str) -> Column:
         if name not in self._columns:
@@ -49,11 +50,13 @@ class PublishedDataset(Dataset):
 
     def stored(self, name: str) -> StoredValues:
         """The published values of a column that is replaced, or held of the original."""
-        replaced = self.replaced.get(name)
-        if replaced is not None:
-            return StoredValues.of(replaced).at(self.rows)
-        self.original.column(name)  # held from now on
-        return self.original.held[name].at(self.rows)
+        if name not in self._stored:
+            replaced = self.replaced.get(name)
+            if replaced is None:
+                self.original.column(name)  # held from now on
+            values = self.original.held[name] if replaced is None else StoredValues.of(replaced)
+            self._stored[name] = values.at(self.rows)
+        return self._stored[name]
 
     def arrow(self, name: str) -> pa.ChunkedArray:
         if self.replaced.get(name) is not None or name in self.original.held:

@@ -120,7 +120,8 @@ def _verified(prepared: Prepared, published: Published) -> Verification:
 def _files_measured(prepared: Prepared, published: Published) -> Verification:
     """What is found in the two published files: the verifier joins them, and their originals, itself."""
     assert prepared.files is not None
-    people, events = prepared.files.parted(published)
+    people, events = published.parted
+    assert events is not None
     refuse_no_events(events)
     return verify_release(
         Dataset(people),

@@ -30,6 +30,7 @@ from kohort.pipeline.identifiers import masked, pseudonyms
 from kohort.pipeline.prepare import Prepared
 from kohort.pipeline.request import Request
 from kohort.pipeline.shift import days_of_people, shifted
+from kohort.pipeline.two_files import TwoFiles
 from kohort.pipeline.withheld import broken_by, starred
 from kohort.recoding.recoding import PublishedColumn, Recoding
 
@@ -53,6 +54,7 @@ class Published:
     broken   the promises that withheld records would break as `*`, if they are left out for that; else None
     generalized  the columns whose values are generalized: what a file said about them holds further on
     counterfeits  how many records at the end of the table are nobody's
+    files    the tables of people and of events that were joined for it; None where there is one table
     """
 
     dataset: Dataset
@@ -61,6 +63,7 @@ class Published:
     broken: str | None = None
     generalized: frozenset[str] = frozenset()
     counterfeits: int = 0
+    files: TwoFiles | None = None
 
     @property
     def names(self) -> list[str]:
@@ -136,6 +139,11 @@ class Published:
             fields.append(self.field(name, arrays[-1].type))
         return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
+    @cached_property
+    def parted(self) -> tuple[pa.Table, pa.Table | None]:
+        """The published tables in Arrow: the one, or that of people and that of events."""
+        return (self.arrow, None) if self.files is None else self.files.parted(self)
+
     def field(self, name: str, kind: pa.DataType) -> pa.Field:
         """The type of a column and what a file said about it, also where its values are generalized."""
         if name not in self.columns:
@@ -171,7 +179,7 @@ def publish(prepared: Prepared, recoding: Recoding) -> Published:
         shown = starred([columns[name] for name in generalized])
         broken = broken_by(request.table_models, prepared.sensitive, prepared.persons, shown)
     kept = np.flatnonzero(~withheld) if drops or broken else None
-    return Published(prepared.dataset, columns, kept, broken, generalized)
+    return Published(prepared.dataset, columns, kept, broken, generalized, files=prepared.files)
 
 
 def _leaves_out(request: Request) -> bool:

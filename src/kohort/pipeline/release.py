@@ -127,10 +127,10 @@ class VerifiedRelease(HoldsOriginal):
         """The published table in slices, of an original that is read in batches: see `published_slices`."""
         return published_slices(self.published, rows_per_slice, folder, progress)
 
-    @cached_property
+    @property
     def parted(self) -> tuple[pa.Table, pa.Table | None]:
-        """The published tables in Arrow: the one, or that of people and that of events."""
-        return (self.arrow, None) if self.files is None else self.files.parted(self.published)
+        """The published tables in Arrow, as they were verified: the one, or that of people and of events."""
+        return self.published.parted
 
     @cached_property
     def _native_files(self) -> tuple[Any, Any]:

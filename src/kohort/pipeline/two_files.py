@@ -81,7 +81,7 @@ class TwoFiles:
 
     def native(self, published: Published) -> tuple[Any, Any]:
         """The two published tables, each of the kind that came in."""
-        pairs = zip((self.people, self.events), self.parted(published))
+        pairs = zip((self.people, self.events), published.parted)
         return tuple(_like(original, table) for original, table in pairs)
 
     def facts(self) -> dict[str, Any]:

@@ -22,7 +22,6 @@ from kohort.io.hierarchy_folder import columns_with_files, hierarchies_of, hiera
 from kohort.io.order_file import write_order
 from kohort.io.salt import NO_SALT, Salt, write_salt
 from kohort.io.signature import sign_file, signature_path
-from kohort.io.source_file import sha256_of
 from kohort.io.tables import format_of, writes_slices
 from kohort.pipeline import Request
 from kohort.pipeline.public import public_version
@@ -176,14 +175,11 @@ class ReleaseFiles:
         events = draft_of[self.events] if isinstance(self.events, Path) else None
         if table is not None and table.events is not None:
             events = table.events.path
-        self._write_tables(release, out, events, progress)
+        written = self._write_tables(release, out, events, progress)
         release.seconds["write"] = time.perf_counter() - start
-        written = sha256_of(out) if table is None else table.sha256
-        hashes = {"input": release.origin.sha256, "output": written}
-        if table is not None and table.events is not None:
-            hashes["events"] = table.events.sha256
-        elif isinstance(self.events, Path):
-            hashes["events"] = sha256_of(draft_of[self.events])
+        if table is not None:
+            written = [draft.sha256 for draft in (table, table.events) if draft is not None]
+        hashes = {"input": release.origin.sha256, **dict(zip(("output", "events"), written))}
         hashed: dict[str, Any] = {"sha256": hashes, "salt": self.salt.value}
         facts = release.facts(**hashed)
         public = self.certificate_version == "public"
@@ -239,22 +235,23 @@ class ReleaseFiles:
 
     def _write_tables(
         self, release: Release, out: Path, events: Path | None, progress: Progress | None
-    ) -> None:
-        origin = release.origin
+    ) -> list[str]:
+        """Write the tables, and read each back; their hashes."""
+        origin, hashes = release.origin, []
         if isinstance(release.dataset, StreamedDataset) and writes_slices(out):
             delimiter = None if origin.file is None or ".tsv" in out.suffixes else origin.file.delimiter
             options: dict[str, Any] = {"delimiter": delimiter, "formulas": release.request.formulas}
             with release.slices(rows_per_slice, out.parent, progress) as (schema, tables, check):
                 write_data_slices(Slices(schema, tables), out, **options)
-            check_file(check.of_written, out, **options)
-            return
+            return [check_file(check.of_written, out, **options)]
         for table, path, file in zip(release.parted, (out, events), (origin.file, origin.events_file)):
             if table is None or path is None:
                 continue
             delimiter = None if file is None or ".tsv" in path.suffixes else file.delimiter
             formulas = release.request.formulas
             shape = None if isinstance(self.out, DatabaseTable) else origin.shape  # there, lists are cells
-            write_verified(table, path, shape, delimiter=delimiter, formulas=formulas)
+            hashes.append(write_verified(table, path, shape, delimiter=delimiter, formulas=formulas))
+        return hashes
 
     def _write_certificate(self, facts: dict[str, Any], draft_of: Mapping[Path, Path]) -> None:
         if self.certificate is not None:

@@ -32,18 +32,21 @@ def write_verified(
     *,
     delimiter: str | None,
     formulas: str = "keep",
-) -> None:
-    """Write a verified table as `write_data` does; refused unless it comes back as it was verified."""
+) -> str:
+    """Write a verified table as `write_data` does; the SHA-256 of the file.
+
+    Refused unless the table comes back as it was verified.
+    """
     write_data(table, path, shape, delimiter=delimiter, formulas=formulas)
     if shape is None:
-        check_file(partial(WrittenCheck.of, table), path, delimiter=delimiter, formulas=formulas)
-        return
+        return check_file(partial(WrittenCheck.of, table), path, delimiter=delimiter, formulas=formulas)
     with _readable(path):
-        found = read_basket_file(path, shape, header=None if shape.id is None else True).table
+        found = read_basket_file(path, shape, header=None if shape.id is None else True)
     baskets = pa.table({BASKETS: _in_file(table[BASKETS], shape)})
     check = WrittenCheck.of(baskets, f"the {path.suffix} file", holds_all=False)
-    check.compare(found)
+    check.compare(found.table)
     check.finish()
+    return found.sha256
 
 
 def _in_file(baskets: pa.ChunkedArray, shape: BasketShape) -> pa.ChunkedArray:
@@ -56,20 +59,23 @@ def _in_file(baskets: pa.ChunkedArray, shape: BasketShape) -> pa.ChunkedArray:
 
 def check_file(
     check: Callable[..., WrittenCheck], path: Path, *, delimiter: str | None, formulas: str
-) -> None:
-    """Refuse a file that does not hold what was verified.
+) -> str:
+    """Refuse a file that does not hold what was verified; the SHA-256 of the bytes that were read.
 
     check  makes the check for a place that holds all values, or does not
     """
     kind = format_of(path)
     checking = check(f"the {path.suffix} file", holds_all=kind in _HOLDS_ALL)
-    for part in _parts(path, kind, delimiter):
-        checking.compare(unescaped(part) if formulas == "escape" and kind == "csv" else part)
+    with _read(path, kind, delimiter) as (sha256, parts):
+        for part in parts:
+            checking.compare(unescaped(part) if formulas == "escape" and kind == "csv" else part)
     checking.finish()
+    return sha256
 
 
-def _parts(path: Path, kind: str, delimiter: str | None) -> Iterator[pa.Table]:
-    """The records of a file as its readers see them."""
+@contextmanager
+def _read(path: Path, kind: str, delimiter: str | None) -> Iterator[tuple[str, Iterator[pa.Table]]]:
+    """The hash of a file, and its records as its readers see them."""
     options: dict[str, Any] = {"header": True} if kind in ("csv", "excel") else {}
     if kind == "csv":
         usual = "\t" if plain_suffix(path) == ".tsv" else ","
@@ -77,11 +83,11 @@ def _parts(path: Path, kind: str, delimiter: str | None) -> Iterator[pa.Table]:
     with _readable(path):
         opened = open_in_batches(path, **options)
         if isinstance(opened, str):
-            yield read_table(path, **options).table
+            found = read_table(path, **options)
+            yield found.sha256, iter([found.table])
             return
         with closing(opened.batches.read(opened.batches.schema.names)) as batches:
-            for batch in batches:
-                yield pa.Table.from_batches([batch])
+            yield opened.batches.sha256, (pa.Table.from_batches([batch]) for batch in batches)
 
 
 @contextmanager

@@ -75,8 +75,8 @@ def label_pairs(published: Dataset, readings: Sequence[Reading], rows: np.ndarra
     found = []
     for reading in readings:
         labels, originals = published.column(reading.attribute.name), reading.attribute.column
-        there = originals if isinstance(rows, slice) else originals.at(rows)
-        found.append(count_pairs(labels, there, len(labels.texts), len(originals.texts)))
+        shown = None if isinstance(rows, slice) else rows
+        found.append(count_pairs(labels, originals, len(labels.texts), len(originals.texts), rows=shown))
     return found
 
 

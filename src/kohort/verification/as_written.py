@@ -84,10 +84,9 @@ def _code_of_value(column: Column, encoded: Encoded) -> np.ndarray:
     dictionary, _ = encoded
     code_of = np.full(len(dictionary) + 1, -1, dtype=np.int32)
     for places, codes in _beside(encoded, column):
-        before = code_of.copy()
-        code_of[places] = codes
-        if (code_of[places] != codes).any() or ((before >= 0) & (before != code_of)).any():
-            raise _misread(column)
+        code_of[places] = codes  # the last one, where they differ
+    if any((code_of[places] != codes).any() for places, codes in _beside(encoded, column)):
+        raise _misread(column)
     texts = column.texts
     written = [*_readable(dictionary), None]
     known = all(_is(texts[code], value) for code, value in zip(code_of.tolist(), written) if code >= 0)

@@ -10,29 +10,41 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
 
 import numpy as np
 
 from kohort.data.column import Column
-from kohort.data.counting import Pairs, codes_at, count_codes, count_pairs, stretches_of
+from kohort.data.counting import Pairs, count_codes, count_pairs, stretches_of
 from kohort.verification.reading import Extent, Reading
 
 __all__ = ["BY_RECORD", "COST_NAMES", "MEANS", "PublishedTable", "loss_of_labels", "measure_costs"]
 
+_IN_CACHE = 1 << 16  # records at a time
+
 
 @dataclass(frozen=True, eq=False)
 class _ShownColumn:
-    """A quasi-identifier as published: what its labels cover, the label of each record, and its original.
+    """A quasi-identifier as published: its labels, what they cover, and its original.
 
+    rows   per published record its original; a slice where all are in their order
     pairs  the labels with the original values, counted, where that is known and no record is withheld
     """
 
     extent: Extent
-    label_of_record: np.ndarray | Column
+    labels: Column
+    rows: np.ndarray | slice
     original: Column
     weight: float
     pairs: Pairs | None
+
+    @cached_property
+    def label_of_record(self) -> np.ndarray | Column:
+        """The label of each original record; `*`, the last one, where the record was left out."""
+        if isinstance(self.rows, slice):
+            return self.labels
+        found = np.full(len(self.original), len(self.labels.texts), dtype=np.int32)
+        found[self.rows] = self.labels.codes
+        return found
 
     @cached_property
     def uses(self) -> np.ndarray:
@@ -82,12 +94,11 @@ class PublishedTable:
                withheld
         """
         columns, counted = [], [None] * len(labels) if pairs is None else pairs
-        for column, reading, pair in zip(labels, readings, counted):
-            original, shown = reading.attribute.column, cast(np.ndarray | Column, column)
-            if isinstance(rows, np.ndarray):  # the published records may be in another order
-                shown = np.full(len(original), len(column.texts), dtype=np.int32)  # `*`, the last label
-                shown[rows] = column.codes
-            columns.append(_ShownColumn(reading.extent, shown, original, reading.attribute.weight, pair))
+        for shown, reading, pair in zip(labels, readings, counted):
+            attribute = reading.attribute
+            columns.append(
+                _ShownColumn(reading.extent, shown, rows, attribute.column, attribute.weight, pair)
+            )
         return cls(columns, withheld, class_sizes)
 
     def over_columns(self, figures: Sequence[float]) -> float:
@@ -147,12 +158,14 @@ def _distortion(table: PublishedTable, weighed: Sequence[np.ndarray]) -> float:
 
 def _ambiguity(table: PublishedTable) -> float:
     """The mean of the product of all widths of a record; at most the largest floating-point number."""
-    total, n = 0.0, len(table.withheld)
+    n, n_shown = len(table.withheld), len(table.columns[0].labels) if table.columns else 0
     with np.errstate(over="ignore"):
-        for rows in stretches_of(n):
+        of_star = float(np.prod([float(column.extent.n_leaves) for column in table.columns]))
+        total = of_star * (n - n_shown) if n > n_shown else 0.0
+        for rows in stretches_of(n_shown, _IN_CACHE):
             product = np.ones(rows.stop - rows.start)
             for column in table.columns:
-                product *= column.extent.width[codes_at(column.label_of_record, rows)]
+                product *= column.extent.width[column.labels.at(rows)]
             total += float(product.sum())
     return min(total / n, sys.float_info.max)
 
