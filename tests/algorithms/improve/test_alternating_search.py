@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 import kohort as ko
 from kohort.algorithms import Run
 from kohort.algorithms.improve import large_tables, region_search, searched_records
-from kohort.algorithms.improve.alternating_search import searched_in_turns
 from kohort.algorithms.improve.closures import closures
+from kohort.algorithms.improve.large_tables import searched_in_turns
 from kohort.algorithms.improve.searched_records import SearchedRecords
 from kohort.algorithms.improve.staged_prices import low_prices
 from kohort.algorithms.mining.closed_records import mine_closed_records, record_costs
