@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import closing
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kohort.data.batches import Batches
 from kohort.data.codebook import codebook_of
 from kohort.data.column import Column, refuse_uncodable
 from kohort.data.compact_column import StoredValues, smallest_type
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 else:
     nw = LateModule("narwhals")
 
-__all__ = ["GrowingValues", "StreamedDataset"]
+__all__ = ["Batches", "GrowingValues", "StreamedDataset", "in_slices"]
 
 Seen = Callable[[int], None]
 
@@ -209,3 +208,44 @@ def _small(encoded: pa.DictionaryArray) -> np.ndarray:
     if indices.null_count:
         indices = pc.fill_null(indices.cast(pa.int64()), -1)
     return (indices.to_numpy(zero_copy_only=False).astype(np.int32) + 1).astype(kind)
+
+
+class Batches(Protocol):
+    """The records of a table in batches, in the same order at every reading.
+
+    A reading raises InputError if the table is not the one that was read before.
+    """
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns and their types, as if the table were read whole."""
+        ...
+
+    def read(self, names: Sequence[str], *, last: bool = False) -> Generator[pa.RecordBatch, None, None]:
+        """These columns of all records; texts may be dictionaries, each batch with its own.
+
+        last  whether this is the last reading, after which every byte is compared with the first one
+        """
+        ...
+
+    def whole(self) -> pa.Table:
+        """All records in memory."""
+        ...
+
+
+def in_slices(batches: Iterator[pa.RecordBatch], schema: pa.Schema, rows: int) -> Iterator[pa.Table]:
+    """The same records in slices of `rows` records, the last one shorter; without any, one empty slice."""
+    waiting: list[pa.RecordBatch] = []
+    held, sliced = 0, False
+    for batch in batches:
+        while held + len(batch) >= rows:
+            needed = rows - held
+            yield pa.Table.from_batches([*waiting, batch.slice(0, needed)])
+            batch, waiting, held, sliced = batch.slice(needed), [], 0, True
+        if len(batch):
+            waiting.append(batch)
+            held += len(batch)
+    if waiting:
+        yield pa.Table.from_batches(waiting)
+    elif not sliced:
+        yield schema.empty_table()

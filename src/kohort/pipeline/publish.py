@@ -24,11 +24,11 @@ from kohort.data.taking import take_records, without_unused
 from kohort.data.value_codes import value_codes
 from kohort.late import LateModule
 from kohort.pipeline.averages import averaged_columns
-from kohort.pipeline.compared import compared
 from kohort.pipeline.identifiers import masked, pseudonyms
 from kohort.pipeline.prepare import Prepared
 from kohort.pipeline.request import Request
 from kohort.pipeline.shift import days_of_people, shifted
+from kohort.pipeline.two_files import compared
 from kohort.pipeline.withheld import broken_by, starred
 from kohort.recoding.recoding import PublishedColumn, Recoding
 

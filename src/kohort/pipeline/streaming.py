@@ -14,9 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.algorithms import Progress
-from kohort.data.batches import in_slices
 from kohort.data.published_dataset import PublishedDataset
-from kohort.data.streamed_dataset import StreamedDataset
+from kohort.data.streamed_dataset import StreamedDataset, in_slices
 from kohort.data.taking import take_records
 from kohort.files.drafts import Drafts
 from kohort.pipeline.publish import Published

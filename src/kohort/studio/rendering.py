@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import re
 from functools import cache
+from pathlib import Path
 from typing import Any
 
+import yaml
 from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from kohort.studio.session import Session
-from kohort.studio.words import STEPS, words
 
-__all__ = ["drawing_of", "render"]
+__all__ = ["STEPS", "drawing_of", "render", "words"]
 
 _SHARE = re.compile(r"(under |almost )?[0-9.,]+ %")
 
@@ -132,3 +133,13 @@ def _lines(boxes: dict[tuple[int, ...], dict[str, Any]], width: int) -> list[dic
                 ends = {"x1": box["x"] + width / 2, "y1": box["y"]}
                 found.append({**ends, "x2": above["x"] + width / 2, "y2": above["y"] + _HEIGHT})
     return found
+
+
+STEPS = ("data", "people", "roles", "hierarchies", "promise", "run", "judge", "publish")
+
+
+@cache
+def words() -> dict[str, Any]:
+    """All texts, by page and name."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return yaml.load((Path(__file__).parent / "words.yaml").read_text(encoding="utf-8"), Loader=loader)

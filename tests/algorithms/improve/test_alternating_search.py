@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import kohort as ko
 from kohort.algorithms import Run
 from kohort.algorithms.improve import large_tables, region_search
-from kohort.algorithms.improve.closures import closures
+from kohort.algorithms.improve.assignment_search import closures
 from kohort.algorithms.improve.large_tables import SearchedRecords, searched_in_turns
 from kohort.algorithms.improve.staged_prices import low_prices
 from kohort.algorithms.mining.closed_records import mine_closed_records, record_costs

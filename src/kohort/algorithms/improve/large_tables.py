@@ -8,8 +8,7 @@ from itertools import count
 
 import numpy as np
 
-from kohort.algorithms.improve.assignment_search import AssignmentSearch
-from kohort.algorithms.improve.closures import closures
+from kohort.algorithms.improve.assignment_search import AssignmentSearch, closures
 from kohort.algorithms.improve.region_search import regrouped_in_regions
 from kohort.algorithms.improve.search_turns import SearchTurns
 from kohort.algorithms.improve.staged_prices import StagedPrices, low_prices

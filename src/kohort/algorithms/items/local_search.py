@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from kohort.algorithms.items.class_cuts import ItemsClass
-from kohort.algorithms.items.item_tree import item_tree
+from kohort.algorithms.items.cut_search import item_tree
 from kohort.algorithms.items.kernels.item_cuts import tid_lists
 from kohort.algorithms.items.kernels.itemsets import Baskets
 from kohort.algorithms.items.kernels.local_confidence import LocalRules, split_node_with_room, tells_at
