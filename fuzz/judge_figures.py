@@ -26,8 +26,9 @@ def figure_complaints(judged: Any) -> list[str]:
     found = []
     if not (isfinite(release.cost) and release.cost >= 0):
         found.append(f"cost: {release.cost}")
-    if release.bound is not None and not (0 <= release.bound <= release.cost * (1 + NEAR) + NEAR):
-        found.append(f"bound: {release.bound} is above the cost {release.cost}")
+    for name, claim in release.claims.items():
+        if name != "guarantee" and not (0 <= claim.figure <= release.cost * (1 + NEAR) + NEAR):
+            found.append(f"{name}: {claim.figure} is above the cost {release.cost}")
     if release.guarantee is not None and not release.guarantee >= 1 - NEAR:
         found.append(f"guarantee: {release.guarantee} is below 1")
     limit = judged.case.options.get("time_limit", inf)
@@ -72,15 +73,16 @@ def optimum_complaints(judged: Any) -> list[str]:
     case, release = judged.case, judged.release
     if case.n > MOST_RECORDS or case.items is not None or release.cost_name not in SEPARABLE:
         return []
-    if (release.bound is None and release.guarantee is None) or _shows_values_as_stars(judged):
+    if not release.claims or _shows_values_as_stars(judged):
         return []
     scale = 1 if release.cost_name == "suppressions" else case.n
     best = least_cost(judged) / scale
     found = []
     if best == inf:
         return [f"optimum: by definition there is no release at all, yet one of cost {release.cost}"]
-    if release.bound is not None and release.bound > best * (1 + NEAR) + NEAR:
-        found.append(f"bound: {release.bound} is above {best}, which a release attains")
+    for name, claim in release.claims.items():
+        if name != "guarantee" and claim.figure > best * (1 + NEAR) + NEAR:
+            found.append(f"{name}: {claim.figure} is above {best}, which a release attains")
     if release.guarantee is not None and release.cost > release.guarantee * best * (1 + NEAR) + NEAR:
         found.append(f"guarantee: {release.cost} is more than {release.guarantee} times {best}")
     return found

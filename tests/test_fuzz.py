@@ -18,6 +18,8 @@ from fuzz.shrink import failure_kind, shrunk
 from fuzz.summary import markdown_tables
 from fuzz.worker import run_cases
 
+from kohort.verification import Claim
+
 
 def people(**options):
     """Eight records that mondrian publishes in classes of two, with more columns than one."""
@@ -77,12 +79,18 @@ def test_a_missing_value_that_should_be_a_star_is_seen():
     assert any(kind.startswith("nulls: ") for kind in tampered(one("town", 6, None), nulls="star"))
 
 
+def claimed(**figures):
+    """These figures as the claims of a release."""
+    return {"claims": {name: Claim(figure, "checked", "") for name, figure in figures.items()}}
+
+
 @pytest.mark.parametrize(
     "figures, seen",
     [
-        ({"bound": 1e9}, "bound: _ is above the cost"),
-        ({"bound": float("nan")}, "bound: "),
-        ({"guarantee": 0.5}, "guarantee: _ is below"),
+        (claimed(bound=1e9), "bound: _ is above the cost"),
+        (claimed(bound=float("nan")), "bound: "),
+        (claimed(solver_bound=1e9), "solver_bound: _ is above the cost"),
+        (claimed(guarantee=0.5), "guarantee: _ is below"),
         ({"loss": {}}, "cost: loss is"),
     ],
 )
@@ -126,10 +134,12 @@ def test_bounds_and_guarantees_are_held_against_the_best_of_all_partitions():
         del column.values[6:]
     outcome = attempt(case)
     best = outcome.release.cost  # pairs of neighbours are the best there is
-    high = replace(outcome, release=replace(outcome.release, bound=best, guarantee=1.0))
+    high = replace(outcome, release=replace(outcome.release, **claimed(bound=best, guarantee=1.0)))
     assert complaints(case, high) == []
     dear = {name: value * 2 for name, value in outcome.release.loss.items()}
-    wrong = replace(outcome, release=replace(outcome.release, bound=best * 1.5, loss=dear, guarantee=1.0))
+    wrong = replace(
+        outcome, release=replace(outcome.release, loss=dear, **claimed(bound=best * 1.5, guarantee=1.0))
+    )
     kinds = [failure_kind(text) for text in complaints(case, wrong)]
     assert any("which a release attains" in kind for kind in kinds)
     assert any("is more than" in kind for kind in kinds)

@@ -9,12 +9,14 @@ import pytest
 
 import kohort as ko
 from kohort.algorithms import ALGORITHMS, EVERY_ALGORITHM, ITEMS_ALGORITHMS, for_scheme, is_for_items
+from kohort.errors import UnsupportedError
 from kohort.problem.costs import COSTS, SeparableCost
 from kohort.problem.models import ITEM_MODELS, MODELS, Model
 from kohort.recoding.attribute_maps import AttributeMaps
 from kohort.recoding.groups import Groups
 from kohort.recoding.item_nodes import ItemNodes
 from kohort.recoding.partitions import Partitions
+from kohort.verification import measure
 from kohort.verification.promises import OF_CLASSES, Judged
 
 K = {"k-anonymity", "risk-limit"}
@@ -123,15 +125,15 @@ class Steep(SeparableCost):
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_a_new_cost_is_minimised_by_all_that_can(name, monkeypatch):
     monkeypatch.setitem(COSTS, "steep", Steep)
-    assert "steep" in ALGORITHMS[name].costs
+    asked = {"quasi_identifiers": {"age": ko.intervals(5, 10)}, "cost": "steep", "algorithm": name}
+    table = pa.table({"age": [21, 22, 24, 41, 42, 47]})
     k = {"two-anonymity": 2, "three-anonymity": 3}.get(name, 2)
-    release = ko.anonymize(
-        pa.table({"age": [21, 22, 24, 41, 42, 47]}),
-        quasi_identifiers={"age": ko.intervals(5, 10)},
-        privacy=[ko.KAnonymity(k)],
-        cost="steep",
-        algorithm=name,
-    )
+    with pytest.raises(UnsupportedError, match="no definition of the cost 'steep'"):
+        ko.anonymize(table, privacy=[ko.KAnonymity(k)], **asked)
+    monkeypatch.setitem(measure._MEAN_CELLS, "steep", lambda labels: measure.loss_of_labels(labels) ** 2)
+    monkeypatch.setattr(measure, "COST_NAMES", (*measure.COST_NAMES, "steep"))
+    assert "steep" in ALGORITHMS[name].costs
+    release = ko.anonymize(table, privacy=[ko.KAnonymity(k)], **asked)
     assert 0 < release.loss["steep"] < release.loss["loss"] < 1
     assert all(b is None or b <= release.loss["steep"] + 1e-12 for b in (release.bound, release.solver_bound))
 

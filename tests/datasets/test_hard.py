@@ -71,7 +71,7 @@ def test_algorithms_pay_what_they_must_on_look_alikes(algorithm):
     first, second = ko.datasets.generate_look_alikes(4)
     assert stars(first, 4, algorithm).cost == 64
     assert stars(second, 4, algorithm).cost == 56
-    assert stars(first, 4, algorithm).bound == (64 if algorithm == "optimal" else 32)
+    assert stars(first, 4, algorithm).solver_bound == (64 if algorithm == "optimal" else 32)
 
 
 def test_senseless_graphs_and_k_are_refused():

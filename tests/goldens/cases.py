@@ -62,11 +62,12 @@ OTHERS: Mapping[str, Spec] = {
 
 @dataclass(frozen=True)
 class Case:
-    """One release: the command line's words beside --spec and --out, and what they are given.
+    """One release: the columns and the rest of its spec, and the files that it reads and writes.
 
     attributes  of the spec; columns that they do not name are dropped
     spec        the other keys of the spec
     data, out   the endings of both files
+    in_batches  whether the table is read in batches, as large ones are
     baskets     whether the file has nothing but baskets
     tables      the years of the tables, one release each: more than one with a ledger
     """
@@ -76,7 +77,7 @@ class Case:
     spec: Mapping[str, Any] = field(default_factory=dict)
     data: str = "csv"
     out: str = "csv"
-    words: tuple[str, ...] = ()
+    in_batches: bool = False
     baskets: bool = False
     events: bool = False
     tables: tuple[int, ...] = (0,)
@@ -209,8 +210,7 @@ def _places() -> list[Case]:
         name = f"place-{source}-{out}-{promise}-{treatment}"
         found.append(Case(name, of_case, _spec(**PROMISES[promise]), source, out))
     for promise in ("k", "distinct", "t"):
-        words = ("--engine", "streaming")
-        found.append(Case(f"streamed-{promise}", spec=_spec(**PROMISES[promise]), words=words))
+        found.append(Case(f"batches-{promise}", spec=_spec(**PROMISES[promise]), in_batches=True))
     return found
 
 

@@ -21,6 +21,7 @@ from kohort.io import data_files
 from kohort.io.tables import read_table
 from kohort.pipeline import apply, job, order, publish
 from kohort.publication import files, written
+from reading_in_batches import anonymized_in_batches
 
 FORMATS = ("csv", "csv.gz", "tsv", "parquet", "xlsx", "jsonl", "feather", "sav", "dta")
 ASKED = {
@@ -126,7 +127,7 @@ def test_a_writer_of_slices_is_caught(tmp_path, monkeypatch, fault, ending, shuf
     original, folder = tmp_path / "people.parquet", tmp_path / "out"
     folder.mkdir()
     pq.write_table(pa.table(PEOPLE), original)
-    release = ko.anonymize(original, **ASKED, engine="streaming", shuffle=shuffle)
+    release = anonymized_in_batches(original, **ASKED, shuffle=shuffle)
     honest = data_files.write_data_slices
 
     def changed(slices, *args, **more):

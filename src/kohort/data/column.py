@@ -227,6 +227,8 @@ def refuse_uncodable(name: str, kind: pa.DataType) -> None:
 def _dictionary(name: str, values: pa.ChunkedArray | pa.Array) -> tuple[np.ndarray, list]:
     """Codes (-1 where missing) and the distinct values in use, in any order."""
     refuse_uncodable(name, values.type)
+    if not len(values):
+        return np.empty(0, dtype=np.int32), []
     if pa.types.is_null(values.type):
         values = values.cast(pa.string())
     if isinstance(values, pa.Array):
@@ -234,8 +236,8 @@ def _dictionary(name: str, values: pa.ChunkedArray | pa.Array) -> tuple[np.ndarr
     values = long_decimals(values)
     encoded = values if pa.types.is_dictionary(values.type) else pc.dictionary_encode(values)
     encoded = encoded.unify_dictionaries().combine_chunks()
-    if isinstance(encoded, pa.ChunkedArray):  # an empty column has no chunk to combine
-        encoded = pa.concat_arrays(encoded.chunks) if encoded.num_chunks else pa.array([], encoded.type)
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = pa.concat_arrays(encoded.chunks)
     codes = pc.fill_null(encoded.indices.cast(pa.int32()), -1).to_numpy(zero_copy_only=False)
     dictionary = _python_values(name, encoded.dictionary)
     used = np.bincount(codes + 1, minlength=len(dictionary) + 1)[1:] > 0

@@ -1,4 +1,4 @@
-"""Columns in types that Arrow can compute with: not views of text, nor categories that are no text."""
+"""Columns in types that Arrow can compute with: no dictionaries of views or of what is no text."""
 
 from __future__ import annotations
 
@@ -10,14 +10,9 @@ __all__ = ["usual_type"]
 def usual_type(values: pa.ChunkedArray) -> pa.ChunkedArray:
     """The column itself or, where Arrow can hardly compute with its type, the same values as text.
 
-    So are views of text, also in a dictionary, and the intervals that pandas cuts numbers into:
-
-    >>> usual_type(pa.chunked_array([["a", "b"]], pa.string_view())).type
-    DataType(string)
+    So are dictionaries of views of text, and the intervals that pandas cuts numbers into.
     """
     kind = values.type
-    if pa.types.is_string_view(kind):
-        return values.cast(pa.string())
     if pa.types.is_dictionary(kind) and _is_unusual(kind.value_type):
         to = pa.dictionary(kind.index_type, pa.string(), kind.ordered)
         return pa.chunked_array([_with_texts(chunk) for chunk in values.chunks], to)

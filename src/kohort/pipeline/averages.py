@@ -38,7 +38,7 @@ def averaged_columns(
     asked = {name: how for name, how in publish.items() if how != "interval"}
     if not asked:
         return {}
-    looks = [columns[a.name].indices.fill_null(-1).to_numpy(zero_copy_only=False) for a in attributes]
+    looks = [columns[a.name].indices.cast(pa.int64()).fill_null(-1).to_numpy() for a in attributes]
     _, class_of = np.unique(row_keys([look + 1 for look in looks]), return_inverse=True)
     found = {}
     for attribute in attributes:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from kohort.algorithms import EVERY_ALGORITHM
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
+from kohort.errors import UnsupportedError
 from kohort.pipeline.request import Request
 from kohort.pipeline.solve import Solution
 from kohort.problem.attribute import Attribute
@@ -44,6 +45,11 @@ def checked_figures(
     algorithm  the name of the one that found the solution; a paper may prove its factor
     """
     recoding = solution.recoding
+    if problem.cost.name not in loss:
+        raise UnsupportedError(
+            f"Verification has no definition of the cost {problem.cost.name!r}, so nothing can be measured "
+            f"by it. Choose from: {', '.join(loss)}."
+        )
     cost = checked_loss(loss)[problem.cost.name]
     if recoding.search:
         checked_bound(recoding.search["bound"], cost)

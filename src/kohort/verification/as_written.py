@@ -71,6 +71,8 @@ def _spelled_alike(column: Column, values: pa.ChunkedArray) -> bool:
     different = len(set(column.texts)) == len(column.texts)
     if not different or not (_is_text(values.type) or pa.types.is_integer(values.type)):
         return False
+    if pa.types.is_string_view(values.type):  # of which Arrow takes no records
+        values = values.cast(pa.string())
     try:
         meant = pa.array(column.texts, pa.string()).cast(values.type)
     except pa.ArrowInvalid:
@@ -99,12 +101,12 @@ def _code_of_value(column: Column, encoded: Encoded) -> np.ndarray:
 
 def _encoded(values: pa.ChunkedArray) -> Encoded:
     """The distinct values of a column, and the place of each record's, in several parts."""
-    if pa.types.is_null(values.type):
+    if pa.types.is_null(values.type) or pa.types.is_string_view(values.type):
         values = values.cast(pa.string())
     if pa.types.is_decimal(values.type) and values.type.bit_width < 128:  # which Arrow cannot distinguish
         values = values.cast(pa.decimal128(values.type.precision, values.type.scale))
     encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
-    chunks = encoded.unify_dictionaries().chunks
+    chunks = encoded.unify_dictionaries().chunks or [pa.array([], encoded.type)]
     return chunks[0].dictionary, [chunk.indices for chunk in chunks]
 
 
