@@ -1,7 +1,6 @@
 """What the classes of a table say, counted: figures of a size that does not grow with the records.
 
 A table on a cluster is counted in parts that hold whole classes, and the counts of the parts are united.
-
 Prosecutor, journalist and marketer risk follow from the sizes of classes (El Emam, 2013).
 """
 

@@ -19,14 +19,10 @@ from kohort.algorithms.improve.large_tables import improve_large
 from kohort.algorithms.improve.model_rules import refuse_other_models
 from kohort.algorithms.improve.region_search import regrouped_in_regions
 from kohort.algorithms.improve.search_turns import WORTH_ANY_TIME, WORTH_IT, SearchTurns
+from kohort.algorithms.improve.squares_search import grouped_by_squares, refuse_squares
 from kohort.algorithms.improve.staged_prices import StagedPrices, first_prices
-from kohort.algorithms.kernels.mdav import mdav_groups
-from kohort.algorithms.kernels.optimal_runs import optimal_runs
-from kohort.algorithms.kernels.squares import lower_squares, nearest_centres, sum_of_squares
-from kohort.algorithms.kernels.squares_bound import squares_bound
 from kohort.algorithms.mining.closed_records import can_mine
 from kohort.algorithms.mondrian.mondrian import Mondrian
-from kohort.algorithms.number_points import points_of, refuse_many_points
 from kohort.algorithms.proofs.box_bound import box_bound
 from kohort.algorithms.refusals import has_wide_hierarchies, refuse_other_costs
 from kohort.algorithms.run import Run
@@ -113,7 +109,7 @@ class Improve(Algorithm):
 
     def refuse(self, problem: Problem) -> None:
         if problem.cost.of_numbers:
-            _refuse_squares(problem)
+            refuse_squares(problem)
             return
         refuse_other_costs(self, problem)
         refuse_other_models(problem)
@@ -124,7 +120,7 @@ class Improve(Algorithm):
 
     def solve(self, problem: Problem, run: Run) -> Groups:
         if problem.cost.of_numbers:
-            return _grouped_by_squares(problem, run)
+            return grouped_by_squares(problem, run)
         groups = None if self.start == "prices" else _started(problem, _STARTS[self.start](), run)
         return improve(problem, groups, run)
 
@@ -253,58 +249,3 @@ def _holds(problem: Problem, groups: Groups) -> bool:
     n_withheld = problem.n_records - len(kept)
     within = n_withheld <= problem.max_withheld
     return within and bool(problem.satisfied(groups.group_of_record[kept], kept, groups.n_groups).all())
-
-
-_NEIGHBOURS = 12  # groups that a group exchanges records with
-_ROUNDS = 5  # between two looks at the clock
-_MOST_FOR_BOUND = 12_000
-_LEAST_FALL = 1e-5  # of the sum: less is not worth another round
-
-
-def _refuse_squares(problem: Problem) -> None:
-    """Raise UnsupportedError for what the search for squares cannot do."""
-    refuse_many_points("improve with the cost squares", problem.n_records)
-    if not all(model.only_counts for model in problem.models) or problem.persons is not None:
-        raise UnsupportedError(
-            "improve with the cost squares keeps k alone, counted in records. Choose another cost for other "
-            "privacy models."
-        )
-
-
-def _grouped_by_squares(problem: Problem, run: Run) -> Groups:
-    """Groups from MDAV, changed until the sum of squares falls no more, or time runs out."""
-    points, k = points_of(problem), problem.k
-    if points.shape[1] == 1:
-        return _best_runs(points[:, 0], k)
-    run.report("grouping the nearest records", 0.0)
-    group_of = mdav_groups(points, k)
-    total = float((points**2).sum())
-    least = sum_of_squares(points, group_of, int(group_of.max()) + 1)
-    while not run.out_of_time:
-        n_groups = int(group_of.max()) + 1
-        neighbours = nearest_centres(points, group_of, n_groups, _NEIGHBOURS)
-        fallen = lower_squares(points, group_of, n_groups, k, neighbours, _ROUNDS)
-        group_of = np.unique(group_of, return_inverse=True)[1]
-        least -= fallen
-        run.report(f"squares {least / max(total, 1e-300):.4g}", 0.5)
-        if fallen <= _LEAST_FALL * least:
-            break
-    bound = None
-    if len(points) <= _MOST_FOR_BOUND and not run.out_of_time and total > 0:
-        bound = squares_bound(points, k) / total
-    return Groups(group_of.astype(np.int32), bound=bound)
-
-
-def _best_runs(values: np.ndarray, k: int) -> Groups:
-    """The groups of one column with the least squares of all: its cost is its own bound."""
-    order = np.argsort(values, kind="stable")
-    group_of = np.empty(len(values), dtype=np.int64)
-    group_of[order] = optimal_runs(values[order], k)
-    total = float((values**2).sum())
-    if not total:
-        return Groups(group_of.astype(np.int32))
-    least = sum_of_squares(values[:, None], group_of, int(group_of.max()) + 1) / total
-    return Groups(group_of.astype(np.int32), bound=least * (1 - 1e-9), notes=(_PROVEN,))
-
-
-_PROVEN = "Proven: no groups of this column have a lower sum of squares."
