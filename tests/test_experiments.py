@@ -54,3 +54,15 @@ def test_people_come_to_and_leave_the_tables_of_adult():
     assert first.num_rows == 3000 and second.num_rows < 6000
     assert len(set(first["person"].to_pylist()) - set(second["person"].to_pylist())) > 100
     assert len(set(third["person"].to_pylist()) - set(second["person"].to_pylist())) == 3000
+
+
+def test_the_bound_of_an_experiment_is_the_solvers_where_nothing_checked_it():
+    from experiments.bounds import best_bound, best_gap
+
+    people = ko.datasets.load_adult().select(["age", "sex"]).slice(0, 60)
+    release = ko.anonymize(
+        people, quasi_identifiers=["age", "sex"], privacy=[ko.KAnonymity(3)], algorithm="forest"
+    )
+    assert release.bound is None and release.solver_bound is not None
+    assert best_bound(release) == release.solver_bound
+    assert best_gap(release) == release.solver_gap

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import kohort as ko
+from experiments.bounds import best_bound, best_gap
 from experiments.charts import Panel, Record, write_csv, write_svg
 from experiments.k_anon_cf.tables import coil, nursery
 from kohort.io.tables import read_table
@@ -94,10 +95,11 @@ def measure(table: str, folder: Path, run: Record) -> Record:
         algorithm=run["algorithm"],
         time_limit=run["limit"],
     )
+    bound, gap = best_bound(made), best_gap(made)
     return run | {
         "loss": round(made.cost, 5),
-        "bound": None if made.bound is None else round(made.bound, 5),
-        "gap": None if made.gap is None else round(made.gap, 4),
+        "bound": None if bound is None else round(bound, 5),
+        "gap": None if gap is None else round(gap, 4),
         "withheld": made.verdict.withheld,
         "seconds": round(made.seconds["solve"], 1),
         "gigabytes": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6, 2),

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import kohort as ko
+from experiments.bounds import best_bound
 from experiments.charts import Panel, Record, write_csv, write_svg
 from experiments.lowest.__main__ import asked
 
@@ -45,7 +46,7 @@ def course(folder: Path, k: int, limit: float) -> list[Record]:
         time_limit=limit,
         progress=report,
     )
-    note("release", release.cost, release.bound)
+    note("release", release.cost, best_bound(release))
     return records
 
 

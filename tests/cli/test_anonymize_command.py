@@ -301,3 +301,16 @@ def test_a_full_disk_leaves_the_old_release(folder):
     assert "Could not write" in done.stderr
     assert Path("release.csv").read_text() == "old"
     assert not list(Path().glob(".kohort*"))
+
+
+@pytest.mark.filterwarnings("default::FutureWarning")
+def test_a_warning_is_a_sentence_without_a_path(tmp_path):
+    (tmp_path / "people.csv").write_text("age,ill\n30,a\n31,b\n32,a\n33,b\n")
+    (tmp_path / "spec.yaml").write_text(
+        "attributes: {age: {role: quasi-identifier}, ill: {role: sensitive}}\nprivacy: {k: 2}\n"
+    )
+    words = ("--spec", tmp_path / "spec.yaml", "--out", tmp_path / "out.csv", "--engine", "memory")
+    result = run("anonymize", tmp_path / "people.csv", *words, "--quiet")
+    assert result.exit == 0
+    lines = result.err.splitlines()
+    assert len(lines) == 1 and lines[0].startswith("Warning: engine: memory is no more and changes nothing")

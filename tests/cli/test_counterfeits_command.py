@@ -10,7 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 import pytest
-from running import run
+
+from cli.running import run
 
 SPEC = """
 attributes:

@@ -3,6 +3,7 @@
 import json
 from copy import deepcopy
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 import pytest
@@ -24,39 +25,127 @@ privacy:
 algorithm: k-anon-cf
 seed: 4
 """
-STATED = {
-    "version",
-    "algorithm",
-    "parameters",
-    "guarantee",
-    "evidence",
-}  # what the certificate alone says, in public
-OF_THE_RUN = {"solver_bound", "cut_by_time", "order", "notes", "seconds"}
-ALL = ("--spec", "spec.yaml", "--original", "people.csv", "--order-file", "order.json", "--salt", "salt")
+STATED = {"version", "algorithm", "parameters", "guarantee", "evidence"}  # what the certificate alone says
+OF_THE_RUN = {"solver_bound", "cut_by_time", "order", "notes", "seconds"}  # the same, to the holder
+PLAIN = {
+    "name": [f"n{i}" for i in range(60)],
+    "age": [20 + i % 40 for i in range(60)],
+    "town": ["abc"[i % 3] for i in range(60)],
+    "illness": ["xyzw"[i % 4] for i in range(60)],
+    "diet": ["pq"[i % 7 % 2] for i in range(60)],
+}
+SMALL = "attributes:\n  age: {role: quasi-identifier, hierarchy: {intervals: [5, 10, 20]}}\n"
+ITEMS = ["a b", "a b", "a c", "a c", "b c", "b c"] * 10
+
+
+class Kind(NamedTuple):
+    """A kind of release: its spec, the files by name, and what both commands are given beside them.
+
+    anonymized, verified  the options of one of the two commands
+    unchecked  what its certificate says that nothing checks, beside what every certificate does
+    """
+
+    spec: str
+    files: dict[str, dict[str, list] | list[str]]
+    anonymized: tuple[str, ...] = ()
+    verified: tuple[str, ...] = ()
+    unchecked: tuple[str, ...] = ()
+
+    @property
+    def original(self):
+        return next(iter(self.files))
+
+    @property
+    def out(self):
+        return f"release{Path(self.original).suffix}"
+
+
+KINDS = {
+    "plain": Kind(SPEC, {"people.csv": PLAIN}),
+    "items": Kind(
+        SMALL + "  bought: {role: items, hierarchy: flat, separator: ' '}\nprivacy: {k: 3, m: 2}\n",
+        {"people.csv": {"age": PLAIN["age"], "bought": ITEMS}},
+        unchecked=("items",),
+    ),
+    "linked people": Kind(
+        SMALL + "  who: {role: person, treatment: pseudonym}\n  ill: {role: sensitive}\n"
+        "privacy: {k: 3, diversity: {attribute: ill, l: 1}}\n",
+        {
+            "people.csv": {
+                "age": [20 + i // 2 for i in range(60)],
+                "who": [f"p{i // 2}" for i in range(60)],
+                "ill": PLAIN["diet"],
+            }
+        },
+        ("--key-file", "key"),
+        unchecked=("linked",),
+    ),
+    "two files": Kind(
+        SMALL + "events:\n  key: who\n  attributes:\n    ward: {role: quasi-identifier}\n"
+        "    ill: {role: sensitive}\nprivacy: {k: 3}\n",
+        {
+            "people.csv": {"who": [f"p{i}" for i in range(30)], "age": list(range(20, 50))},
+            "visits.csv": {
+                "who": [f"p{i // 2}" for i in range(50)],
+                "ward": ["north", "south"] * 25,
+                "ill": PLAIN["illness"][:50],
+            },
+        },
+        ("--events", "visits.csv", "--events-out", "events.csv"),
+        ("--events", "events.csv", "--original-events", "visits.csv"),
+        ("events", "linked", "roles"),
+    ),
+    "weights": Kind(
+        SMALL + "  stands: {role: weight}\nprivacy: {k: 3}\nalgorithm: mondrian\n",
+        {"people.csv": {"age": PLAIN["age"], "stands": [1 + i % 5 for i in range(60)]}},
+    ),
+    "baskets": Kind(
+        "items: {hierarchy: flat}\nprivacy: {k: 3, m: 2}\n",
+        {"baskets.txt": ITEMS},
+        unchecked=("items", "cost"),
+    ),
+    "a ledger": Kind(
+        SMALL + "  who: {role: person}\n  ill: {role: sensitive}\nprivacy: {k: 3}\nalgorithm: mondrian\n",
+        {
+            "people.csv": {
+                "age": PLAIN["age"],
+                "who": list(range(60)),
+                "ill": PLAIN["illness"],
+            }
+        },
+        ("--ledger", "ledger", "--key-file", "key"),
+        ("--ledger", "ledger", "--key-file", "key"),
+        ("together", "cautions"),
+    ),
+}
+
+
+def released(kind, version, into):
+    """Make a release with its certificate, and everything that this can be checked with."""
+    into.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(into)
+        for name, table in kind.files.items():
+            if isinstance(table, dict):
+                pl.DataFrame(table).write_csv(name)
+            else:
+                Path(name).write_text("\n".join([*table, ""]))
+        Path("key").write_bytes(b"a secret of at least 16 bytes")
+        Path("spec.yaml").write_text(kind.spec)
+        made = run(
+            *("anonymize", kind.original, "--spec", "spec.yaml", "--out", kind.out, *kind.anonymized),
+            *("--certificate", f"{version}.json", "--certificate-version", version),
+            *("--salt", "salt", "--order-file", "order.json"),
+        )
+        assert made.exit == 0, made.err
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A release with both certificates and everything that they can be checked with."""
+    """A plain release for each version of its certificate."""
     into = tmp_path_factory.mktemp("forged")
-    people = {
-        "name": [f"n{i}" for i in range(60)],
-        "age": [20 + i % 40 for i in range(60)],
-        "town": ["abc"[i % 3] for i in range(60)],
-        "illness": ["xyzw"[i % 4] for i in range(60)],
-        "diet": ["pq"[i % 7 % 2] for i in range(60)],
-    }
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(into)
-        pl.DataFrame(people).write_csv("people.csv")
-        Path("spec.yaml").write_text(SPEC)
-        for version in ("public", "internal"):
-            words = ("--certificate", f"{version}.json", "--certificate-version", version, "--salt", "salt")
-            made = run(
-                *("anonymize", "people.csv", "--spec", "spec.yaml", "--out", "release.csv"),
-                *(*words, "--order-file", "order.json"),
-            )
-            assert made.exit == 0, made.err
+    for version in ("public", "internal"):
+        released(KINDS["plain"], version, into / version)
     return into
 
 
@@ -78,47 +167,68 @@ def other(value):
     return ["forged"] if isinstance(value, list) else {"forged": 1} if isinstance(value, dict) else 1
 
 
-def forged(facts, path):
+def forgeries(facts, listed):
+    """What is forged at a time: one leaf, or all of a field that is listed as not checked."""
+    of_field = {field: [path for path in leaves(facts) if path[0] == field] for field in facts}
+    for field, paths in of_field.items():
+        yield from [paths] if field in listed else ([path] for path in paths)
+
+
+def forged(facts, paths):
     copy = deepcopy(facts)
-    place = copy
-    for name in path[:-1]:
-        place = place[name]
-    place[path[-1]] = other(place[path[-1]])
+    for path in paths:
+        place = copy
+        for name in path[:-1]:
+            place = place[name]
+        place[path[-1]] = other(place[path[-1]])
     return copy
 
 
-def verified(certificate):
+def verified(certificate, kind=KINDS["plain"]):
     Path("forged.json").write_text(json.dumps(certificate))
-    return run("verify", "release.csv", "--certificate", "forged.json", *ALL, "--json")
+    beside = (
+        "--spec",
+        "spec.yaml",
+        "--original",
+        kind.original,
+        "--order-file",
+        "order.json",
+        "--salt",
+        "salt",
+    )
+    return run("verify", kind.out, "--certificate", "forged.json", *beside, *kind.verified, "--json")
 
 
 def not_checked(result):
     return {claim["claim"] for claim in json.loads(result.out)["claims"] if claim["holds"] is None}
 
 
-@pytest.mark.parametrize(
-    ("version", "unchecked"),
-    [("public", STATED), ("internal", STATED | OF_THE_RUN)],
-    ids=["public", "internal"],
-)
-def test_every_field_is_checked_or_said_not_to_be(folder, monkeypatch, version, unchecked):
-    monkeypatch.chdir(folder)
+CASES = [("plain", "public"), *((name, "internal") for name in KINDS)]
+
+
+@pytest.mark.parametrize(("name", "version"), CASES)
+def test_every_field_is_checked_or_said_not_to_be(tmp_path, monkeypatch, name, version):
+    kind = KINDS[name]
+    released(kind, version, tmp_path / "made")
+    monkeypatch.chdir(tmp_path / "made")
     facts = json.loads(Path(f"{version}.json").read_text())
-    honest = verified(facts)
+    honest = verified(facts, kind)
     assert honest.exit == 0, honest.err
-    assert not_checked(honest) == unchecked | {"signature"}
+    listed = not_checked(honest)
+    stated = {*STATED, *kind.unchecked, *(OF_THE_RUN if version == "internal" else ())}
+    assert listed == {field for field in stated if facts[field] not in (None, [], {})} | {"signature"}
     unnoticed = []
-    for path in leaves(facts):
-        result = verified(forged(facts, path))
-        if result.exit == 0 and path[0] not in not_checked(result):
-            unnoticed.append(path)
+    for paths in forgeries(facts, listed):
+        result = verified(forged(facts, paths), kind)
+        if result.exit == 0 and paths[0][0] not in not_checked(result):
+            unnoticed.append(paths)
     assert unnoticed == []
 
 
 @pytest.mark.parametrize("version", ["public", "internal"])
 def test_a_certificate_of_other_promises_is_false(folder, monkeypatch, version):
     """Seen: k 400, l 50, other quasi-identifiers and a gap of 0 passed with everything at hand."""
-    monkeypatch.chdir(folder)
+    monkeypatch.chdir(folder / version)
     facts = json.loads(Path(f"{version}.json").read_text())
     lies = deepcopy(facts)
     for model, name, value in ((0, "k", 400), (1, "l", 50)):
@@ -132,8 +242,21 @@ def test_a_certificate_of_other_promises_is_false(folder, monkeypatch, version):
 
 
 def test_the_headline_says_what_the_certificate_alone_states(folder, monkeypatch):
-    monkeypatch.chdir(folder)
-    shown = run("verify", "release.csv", "--certificate", "public.json", *ALL).out
+    monkeypatch.chdir(folder / "public")
+    shown = run(
+        "verify",
+        "release.csv",
+        "--certificate",
+        "public.json",
+        "--spec",
+        "spec.yaml",
+        "--original",
+        "people.csv",
+        "--order-file",
+        "order.json",
+        "--salt",
+        "salt",
+    ).out
     assert "Stated by the certificate alone: version, " in " ".join(shown.replace("│", "").split())
     assert shown.count("k-anonymity") == 1 and shown.count("l-diversity of illness") == 1
 

@@ -65,11 +65,13 @@ def test_a_value_that_does_not_cover_its_original_fails(files):
         rows[0][sex] = {"male": "female", "female": "male"}.get(rows[0][sex], "male")
         return rows
 
+    order = ["--order-file", files / "order.json"]
+    words = ("--spec", files / "spec.yaml", "--out", files / "release.csv", *order, "--algorithm", "mondrian")
+    assert run("anonymize", files / "people.csv", *words, "--quiet").exit == 0
     edit(files / "release.csv", exchanged)
-    result = verify(files, "--original", files / "people.csv")
+    result = verify(files, "--original", files / "people.csv", *order)
     assert result.exit == 1
-    assert "of 'sex' do" in result.err
-    assert "not cover" in result.err
+    assert "1 value of 'sex' does not cover" in result.err
 
 
 def test_a_missing_row_fails(files):
@@ -91,6 +93,26 @@ def test_a_changed_sensitive_value_fails(files):
     result = verify(files, "--original", files / "people.csv")
     assert result.exit == 1
     assert "not those of the original: in this order or any other" in result.err
+
+
+def test_without_an_order_file_columns_are_compared_as_a_whole(files):
+    def healthier(header, rows):
+        rows[0][header.index("doctor_visits")] = "77"
+        return rows
+
+    words = ("--spec", files / "spec.yaml", "--out", files / "release.csv", "--algorithm", "mondrian")
+    assert run("anonymize", files / "people.csv", *words, "--quiet").exit == 0
+    edit(files / "release.csv", healthier)
+    result = verify(files, "--original", files / "people.csv", "--json")
+    checks = {check["check"]: check for check in json.loads(result.out)["checks"]}
+    assert result.exit == 1
+    assert [name for name, check in checks.items() if check["holds"] is False] == [
+        "records",
+        "values of 'doctor_visits'",
+    ]
+    assert "Give the order file (--order-file)" in checks["records"]["detail"]
+    assert checks["values of 'doctor_visits'"]["detail"].startswith("1 value is in 'doctor_visits' that")
+    assert result.err.count("Broken") == 2
 
 
 def test_the_order_file_tells_what_was_changed(files):

@@ -33,7 +33,8 @@ def test_everything_is_told_at_once_and_no_value_of_the_data():
         "or the form of a number. Add them, or set on_missing: suppress.",
         "Note: 1 line repeats a leaf with the same ancestors, which does no harm.",
         "Note: 1 label is both a leaf and an inner node ('pet'); inner ones are published with their "
-        "parent's name.",
+        "parent's name, and a value may be read as the inner one, which counts in the loss. Give them "
+        "different names.",
         "Note: 2 lines do not end in the root and got the root *.",
         "Note: 4 of its 5 leaves are not in the data.",
     ]

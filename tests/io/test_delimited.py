@@ -9,6 +9,7 @@ import io
 import traceback
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -47,7 +48,7 @@ def refusal(path: Path, **options) -> str:
         'a,b\n"",\n,""\n',
         "when,yes\n2020-01-02,TRUE\n1/2/2020,NA\nNULL,nan\n",
         'note,n\n"two\nlines",1\n"say ""hi""",2\n"a,b",3\n',
-        'only\nx\n\n""\n',
+        'only\nx\n""\n',
         "a, b\n 1 , 2\n",
         "größe,名前\nø,日本\n",
     ],
@@ -245,3 +246,19 @@ def test_a_missing_value_at_the_very_end_is_missing(tmp_path, rows, end):
 
 def test_an_empty_text_at_the_very_end_is_a_text(tmp_path):
     assert columns_of(file_of(tmp_path, 'a,b\n"q",""\n"q",""'), header=True)["b"] == ["", ""]
+
+
+@pytest.mark.parametrize("values", [["x", None], [None], [1, None], [None, None, None]])
+def test_a_missing_value_in_the_only_column_is_refused_since_its_line_would_be_blank(tmp_path, values):
+    with pytest.raises(UnsupportedError, match=r"hold missing values of 'a', the only column.*Write Parquet"):
+        write_table(pa.table({"a": values}), tmp_path / "out.csv")
+
+
+def test_no_line_is_blank_in_a_file_of_one_column(tmp_path):
+    path = tmp_path / "out.csv"
+    write_table(pa.table({"a": ["", "x", " ", "\t"]}), path)
+    assert path.read_text() == '"a"\n""\n"x"\n" "\n"\t"\n'  # pandas skips lines of spaces, too
+    assert columns_of(path) == {"a": ["", "x", " ", "\t"]}
+    assert len(pd.read_csv(path)) == 4
+    write_table(pa.table({"a": [1, 2]}), path)
+    assert path.read_text() == "a\n1\n2\n"

@@ -207,3 +207,13 @@ def test_a_mean_beside_a_column_with_missing_values():
     )
     found = {(wage, sex) for wage, sex in zip(*(release.table[name].to_pylist() for name in ("wage", "sex")))}
     assert release.verdict.holds and None in {sex for _, sex in found}
+
+
+@pytest.mark.parametrize("how", ["mean", "median"])
+def test_an_order_that_is_kept_is_attacked_where_means_are_published(how):
+    table = TABLE.sort_by("wage")
+    asked = {"k": 3, "algorithm": "mdav", "sensitive": ["illness"], "shuffle": False}
+    release = ko.anonymize(table, quasi_identifiers=dict.fromkeys(NAMES), publish={"wage": how}, **asked)
+    shown = ko.anonymize(table, quasi_identifiers=dict.fromkeys(NAMES), **asked)
+    assert release.order.attack.orders == (("wage",),)
+    assert release.order.attack == shown.order.attack  # as much as the intervals give

@@ -129,9 +129,19 @@ def test_records_of_a_shuffled_release_must_fit_different_originals(native_frame
     attributes = {name: a for name, a in SPEC["attributes"].items() if name != "notes"}
     original = {name: values for name, values in ORIGINAL.items() if name != "notes"}
     asked = {"original": original, "attributes": attributes, "privacy": {"k": 1}}
-    assert failing(verdict_of(native_frame, wrong, shuffle=True, **asked)) == ["records"]
-    assert "coverage of 'town'" in failing(verdict_of(native_frame, wrong, shuffle="auto", **asked))
+    for shuffle in (True, "auto"):
+        verdict = verdict_of(native_frame, wrong, shuffle=shuffle, **asked)
+        assert failing(verdict) == ["records"]
+        assert [check.holds for check in verdict.checks if check.name == "values of 'illness'"] == [True]
     assert verdict_of(native_frame, turned, shuffle=True, **asked).holds
+
+
+def test_labels_that_nobody_understands_are_found_in_another_order(native_frame):
+    turned = {name: values[::-1] for name, values in RELEASE.items()}
+    wrong = changed(turned, age=["thirties", "thirties", "[20, 30)", "[20, 30)"], notes=["d", "c", None, "A"])
+    verdict = verdict_of(native_frame, wrong)
+    assert failing(verdict) == ["records", "coverage of 'age'", "values of 'notes'"]
+    assert any("1 published label is not a value" in reason for reason in verdict.reasons())
 
 
 def test_a_changed_column_is_found(native_frame):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +11,7 @@ import pytest
 
 import kohort as ko
 from kohort.data.counted_column import PartOfTable, counted_column
+from kohort.errors import InternalError
 from kohort.verification import Check, PartDemands, WholeFound, unite_parts, verify_part
 
 COLUMNS = Check("columns", True, "The columns are those of the spec; no identifier is published.")
@@ -52,6 +54,11 @@ def _plain(table):
 
 
 def _united(published, table, demands, n_parts):
+    parts = _parts(published, table, demands, n_parts)
+    return unite_parts(parts, demands, WholeFound(["diagnosis"], True, COLUMNS))
+
+
+def _parts(published, table, demands, n_parts):
     """What is found in parts of whole classes, dealt out by their labels."""
     labels = ["|".join(map(str, row)) for row in zip(*(published.column(n).to_pylist() for n in range(3)))]
     part = np.array([sum(map(ord, label)) for label in labels]) % n_parts
@@ -60,7 +67,7 @@ def _united(published, table, demands, n_parts):
         rows = pa.array(np.flatnonzero(part == number))
         shown = PartOfTable(published.take(rows), list(demands.sensitive.values()))
         parts.append(verify_part(shown, PartOfTable(table.take(rows)), demands))
-    return unite_parts(parts, demands, WholeFound(["diagnosis"], True, COLUMNS))
+    return parts
 
 
 @pytest.mark.parametrize("n_parts", [1, 2, 9])
@@ -113,3 +120,40 @@ def test_withheld_records_are_counted_in_one_part(made):
     found = _united(published, table, replace(demands, allowed=len(table)), 2)
     assert found.verdict.withheld == len(table)
     assert found.loss["discernibility"] == len(table) ** 2
+
+
+def test_a_hierarchy_that_states_other_leaves_than_it_has_is_found(made, monkeypatch):
+    release, table, demands = made
+    tree = ko.Hierarchy.from_paths([("flu", "lung", "*"), ("cold", "lung", "*"), ("gout", "*")])
+    assert _united(_plain(release.arrow), table, replace(demands, hierarchies={"diagnosis": tree}), 2)
+    wrong = replace(tree, hi=tree.hi + 1)
+    with pytest.raises(InternalError, match="leaves, levels or labels"):
+        _united(_plain(release.arrow), table, replace(demands, hierarchies={"diagnosis": wrong}), 2)
+    of_column = replace(demands.attributes[0], domain=wrong)
+    parts = replace(demands, attributes=(of_column, *demands.attributes[1:]))
+    with pytest.raises(InternalError, match="leaves, levels or labels"):
+        unite_parts([], parts, WholeFound([], True, COLUMNS))
+
+
+def test_people_with_whom_classes_are_compared_are_those_of_the_release(made):
+    """Everybody has one record here, so that people by value are records by value."""
+    release, table, demands = made
+    column = demands.sensitive["diagnosis"]
+    overall = np.asarray(column.counts)
+    shares = {code: Fraction(int(n), len(table)) for code, n in enumerate(overall) if n}
+    published = _plain(release.arrow)
+
+    def failing(people, overall):
+        asked = replace(demands, overall={"diagnosis": overall})
+        whole = WholeFound(["diagnosis"], True, COLUMNS, people=people)
+        found = unite_parts(_parts(published, table, asked, 3), asked, whole)
+        return [check.name for check in found.verdict.checks if not check.holds]
+
+    assert failing({"diagnosis": shares}, overall) == []
+    assert failing({"diagnosis": shares}, 3 * overall) == []  # in units of any size
+    other = overall.copy()
+    other[[0, 1]] += [1, -1]
+    assert failing({"diagnosis": shares}, other) == ["people by 'diagnosis'"]
+    assert failing({}, overall) == ["people by 'diagnosis'"]
+    forged = {code: Fraction(int(n), len(table)) for code, n in enumerate(np.roll(overall, 1)) if n}
+    assert failing({"diagnosis": forged}, overall) == ["people by 'diagnosis'"]

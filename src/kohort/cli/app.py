@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import warnings
 
 import typer
 
@@ -80,7 +81,9 @@ def main() -> None:
     leave_pandas_out()
     forget_written()
     try:
-        app()
+        with warnings.catch_warnings():
+            warnings.showwarning = _warn
+            app()
     except KohortError as error:
         _fail(str(error), type(error).__name__, _exit_code(error))
     except KeyboardInterrupt:
@@ -105,6 +108,11 @@ def main() -> None:
             "InternalError",
             1,
         )
+
+
+def _warn(message: Warning | str, *_place: object, **_more: object) -> None:
+    """Print a warning as a sentence; Python would add a path and a line of code."""
+    sys.stderr.write(f"Warning: {message}\n")
 
 
 def _stop() -> None:

@@ -118,7 +118,8 @@ class Findings:
         if self.leaf_and_inner:
             lines.append(
                 f"Note: {_count(self.leaf_and_inner, 'label', 'labels')} both a leaf and an inner node "
-                f"({_named(self.leaf_and_inner)}); inner ones are published with their parent's name."
+                f"({_named(self.leaf_and_inner)}); inner ones are published with their parent's name, and a "
+                "value may be read as the inner one, which counts in the loss. Give them different names."
             )
         if self.rootless:
             lines.append(

@@ -93,7 +93,8 @@ class Hierarchy:
         for node, label in enumerate(self.label):
             found.setdefault(label, []).append(node)
         for node, label in enumerate(self.published):
-            found.setdefault(label, [node])
+            if label != self.label[node]:
+                found.setdefault(label, [node])
         return found
 
     def path(self, node: int) -> list[str | None]:

@@ -6,12 +6,12 @@ import csv
 import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, Literal, cast
 
 import pyarrow as pa
 import pyarrow.csv
 
-from kohort.errors import InputError, counted
+from kohort.errors import InputError, UnsupportedError, counted
 from kohort.io.columns import Slices, has_no_text, refuse_columns
 from kohort.io.compressed import create_bytes, open_bytes, plain_suffix
 from kohort.io.polars_work import by_polars, wide_decimals_as_text, with_usual_dates
@@ -82,7 +82,10 @@ def delimited_batches(
 
 
 def write_delimited(slices: Slices, path: Path, *, delimiter: str | None = None) -> None:
-    """Write UTF-8 with line ends as in Unix, quotes where needed; null is empty, '' a quoted empty cell."""
+    """Write UTF-8 with line ends as in Unix, quotes where needed; null is empty, '' a quoted empty cell.
+
+    A record that would be a blank line is refused: most programs skip those.
+    """
     separator = checked_delimiter(delimiter or ("\t" if plain_suffix(path) == ".tsv" else ","))
     refuse_columns(slices.schema, "Delimited text", has_no_text)
     fitting = slices.changed(with_usual_dates("Delimited text")).changed(wide_decimals_as_text)
@@ -90,8 +93,25 @@ def write_delimited(slices: Slices, path: Path, *, delimiter: str | None = None)
         for number, part in enumerate(fitting.plain().tables):
             text = io.BytesIO()
             frame = pl.DataFrame(part)
-            frame.write_csv(text, separator=separator, include_header=number == 0)
+            quotes: Literal["always", "necessary"] = "always" if _looks_blank(part) else "necessary"
+            frame.write_csv(text, separator=separator, include_header=number == 0, quote_style=quotes)
             stream.write(text.getvalue())
+
+
+def _looks_blank(part: pa.Table) -> bool:
+    """Whether there are lines of nothing but spaces, unless they are quoted; missing values are refused."""
+    if part.num_columns != 1:
+        return False
+    cells = part.column(0)
+    if cells.null_count:
+        name = part.schema.names[0]
+        raise UnsupportedError(
+            f"Delimited text cannot hold missing values of {name!r}, the only column: they would be blank "
+            "lines, which most programs skip. Write Parquet (.parquet) or JSON lines (.jsonl), or publish "
+            "those of a quasi-identifier as * (nulls: star)."
+        )
+    texts = cells.cast(pa.large_string()).unique()
+    return any(text != "" and not text.strip() for text in texts.to_pylist())  # "" is quoted anyhow
 
 
 def column_types(path: Path, layout: Layout) -> tuple[dict[str, pa.DataType], int]:

@@ -119,15 +119,19 @@ def publishes_what_is_searched(problem: Problem, null_is_star: bool) -> bool:
     """Whether a value that is published ungeneralized costs what the search assumes.
 
     Not where missing values are published as `*`, where a value of the table or a node below the root is `*`
-    itself, or where a value is spelled like a set or an interval, as which it may be read: they cost more.
-    Then bounds still hold, since nothing costs less than is searched, but no factor does.
+    itself, or where a value is spelled like a set or an interval, or called like an inner node, as which it
+    may be read: they cost more. Then bounds still hold, since nothing costs less than is searched, but no
+    factor does.
     """
     return not any(_may_cost_more(attribute, null_is_star) for attribute in problem.attributes)
 
 
 def _may_cost_more(attribute: Attribute, null_is_star: bool) -> bool:
     column, domain = attribute.column, attribute.domain
-    below_root = domain.published[1:] if isinstance(domain, Hierarchy) else ()
-    if (null_is_star and column.has_null) or STAR in below_root:
+    if null_is_star and column.has_null:
         return True
+    if isinstance(domain, Hierarchy):
+        shared = any(len(domain.nodes_of_label.get(text, ())) > 1 for text in column.texts)
+        if shared or STAR in domain.published[1:]:
+            return True
     return any(text == STAR or (text or " ")[0] in "{[" for text in column.texts)

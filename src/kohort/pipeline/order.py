@@ -23,7 +23,7 @@ from kohort.pipeline.prepare import Prepared
 from kohort.pipeline.publish import Published
 from kohort.pipeline.two_files import grouped_by_person
 from kohort.problem.roles import Roles
-from kohort.verification import Caution, OrderAttack, attack_on_order
+from kohort.verification import Caution, OrderAttack, Original, attack_on_order, read_averages
 from kohort.verification.label_narrowing import may_be_sorted, true_ranks
 
 __all__ = [
@@ -142,8 +142,11 @@ def _attack(prepared: Prepared, published: Published, rows: np.ndarray) -> Order
     if not prepared.attributes:
         return None
     in_order = published if rows is published.rows else replace(published, kept=rows)
+    original = Original(prepared.dataset, prepared.roles, prepared.attributes, rows=rows)
+    # of a mean, which covers no value by itself, the attacker is granted the interval of its class
+    shown, *_ = read_averages(in_order.shown, prepared.request, original)
     return attack_on_order(
-        in_order.shown,
+        shown,
         prepared.dataset,
         prepared.attributes,
         prepared.untouched,

@@ -1,6 +1,7 @@
 """Verification reads published tables only, and shares no code with anything that publishes."""
 
 from kohort.verification.attack_on_order import attack_on_order
+from kohort.verification.averages import read_averages
 from kohort.verification.demands import Original
 from kohort.verification.label_narrowing import OrderAttack
 from kohort.verification.parts import PartDemands, PartFound, WholeFound, unite_parts, verify_part
@@ -50,6 +51,7 @@ __all__ = [
     "checked_loss",
     "join_tables",
     "published_classes",
+    "read_averages",
     "unite_parts",
     "verify",
     "verify_models",

@@ -24,6 +24,7 @@ __all__ = [
     "check_columns_alone",
     "check_conserved",
     "check_coverage",
+    "check_together",
     "common_numbers",
     "label_pairs",
     "matching_rows",
@@ -116,6 +117,25 @@ def check_conserved(
             else f"Column {name!r} was changed in {counted(wrong, 'record')}."
         )
         checks.append(Check(f"column {name!r} conserved", not wrong, detail))
+    return checks
+
+
+def check_together(published: Dataset, original: Dataset, names: Sequence[str]) -> list[Check]:
+    """Check that columns which must stay as they are have the values of the original, in whatever order."""
+    checks = []
+    for name in names:
+        if name not in published.names:
+            continue
+        after, before = map(np.bincount, common_numbers(published, original, name))
+        after[: len(before)] -= before[: len(after)]
+        extra = int(after.clip(min=0).sum())
+        detail = (
+            f"Taken together, the values of {name!r} are those of the original; which record has which was "
+            "not compared."
+            if not extra
+            else f"{counted(extra, 'value is', 'values are')} in {name!r} that the original has not so often."
+        )
+        checks.append(Check(f"values of {name!r}", not extra, detail))
     return checks
 
 

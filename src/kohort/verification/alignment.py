@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import sqrt
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from kohort.verification.against_original import (
     check_columns,
     check_conserved,
     check_coverage,
+    check_together,
     label_pairs,
     matching_rows,
 )
@@ -25,6 +27,7 @@ from kohort.verification.counterfeits import check_number
 from kohort.verification.demands import Demands, Original
 from kohort.verification.histories import check_people
 from kohort.verification.item_coverage import CoveredBaskets, cover_baskets
+from kohort.verification.perturbed import SIGMAS
 from kohort.verification.reading import Reading, read_column
 from kohort.verification.shifted import check_shifted
 from kohort.verification.verdict import Check
@@ -116,9 +119,23 @@ class _Comparison:
         stated = np.arange(n_originals)[rows] if isinstance(rows, slice) else rows
         times = np.bincount(stated, minlength=n_originals)
         if len(stated) == n_published and len(times) == n_originals and times.max() < 2:
-            return ()
+            return self._order_told(stated)
         detail = "Some original records are published more than once, or not all have an original."
         return (Check("records", False, detail),)
+
+    def _order_told(self, rows: np.ndarray) -> tuple[Check, ...]:
+        """A failing check where shuffled records follow the original order more than by chance: 1 in 10^11.
+
+        The records of a person may stand together: then chance decides about people, not about records.
+        """
+        person, n = self.demands.linked_by, len(rows)
+        most = 1 if person is None else int(self.published.column(person).counts.max())
+        if self.demands.shuffle is False or n < SIGMAS**2 * most + 2:
+            return ()
+        alike = float(np.corrcoef(np.arange(n), rows)[0, 1])
+        if abs(alike) * sqrt((n - 1) / most) <= SIGMAS:
+            return ()
+        return (Check("order", False, "The records follow the original order, and were to be shuffled."),)
 
     def _by_file(self, order: np.ndarray) -> Alignment:
         before, after = self.original.dataset.n_records, self.published.n_records
@@ -176,7 +193,7 @@ class _Comparison:
             )
         except TooLarge:
             detail = "The records are in another order, and are too many to be matched. Give the order file."
-            return Alignment(None, (number, Check("records", None, detail)))
+            return Alignment(None, (number, Check("records", None, detail), *self._taken_together()))
         if found is None:
             return self._nothing_fits(kept)
         return self._assigned(found.rows, found.sure)
@@ -204,12 +221,34 @@ class _Comparison:
         return self._aligned(rows, (Check("records", True, detail),))
 
     def _nothing_fits(self, kept: Alignment | None) -> Alignment:
-        """Report that no order fits; where the order may have been kept, compare the records in it."""
-        detail = self._no_order_fits("this order or any other")
-        if kept is None or self.demands.shuffle is True:
-            return Alignment(None, (Check("records", False, detail),))
-        detail = f"{detail} The following checks compare them in this order."
-        return replace(kept, checks=(Check("records", None, detail), *kept.checks[1:]))
+        """Report that no order fits.
+
+        Where the order was kept after all, the records are compared in it. Else only an order file can show
+        where the fault is, and untouched columns are compared as a whole.
+        """
+        if kept is not None and self.demands.shuffle is not True and self._kept_order(kept):
+            detail = f"{self._no_order_fits('this order or any other')} They are compared in this order."
+            return replace(kept, checks=(Check("records", None, detail), *kept.checks[1:]))
+        detail = (
+            f"{self._no_order_fits('this order or any other')} Give the order file (--order-file), which "
+            "shows where; if the records are in their original order, say so in the spec: shuffle: false."
+        )
+        return Alignment(None, (Check("records", False, detail), *self._taken_together()))
+
+    def _kept_order(self, kept: Alignment) -> bool:
+        """Whether at most half as many columns are broken in the order of the file as in the reversed one."""
+        turned = self._aligned(np.arange(self.published.n_records)[::-1], ())
+        wrong, wrong_turned = (sum(c.holds is False for c in found.checks) for found in (kept, turned))
+        return 2 * wrong <= wrong_turned
+
+    def _taken_together(self) -> list[Check]:
+        """Labels that mean nothing, and untouched columns as a whole."""
+        unclear = [reading for reading in self.readings if not reading.understood.all()]
+        unread = [(~r.understood).nonzero()[0] for r in unclear]
+        uses = [self.published.column(r.attribute.name).counts[n] for r, n in zip(unclear, unread)]
+        pairs = [(label, np.zeros_like(label), n) for label, n in zip(unread, uses)]
+        together = check_together(self.published, self.original.dataset, self.original.untouched)
+        return [*check_coverage(unclear, pairs), *together]
 
     def _no_order_fits(self, which: str) -> str:
         return (

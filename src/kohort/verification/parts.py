@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import reduce
 from math import fsum
 from operator import add
@@ -26,6 +27,7 @@ from kohort.verification.measure import COST_NAMES, PublishedTable, measure_cost
 from kohort.verification.people import persons_in_release
 from kohort.verification.promises import Promise, Stated, stated
 from kohort.verification.reading import read_column
+from kohort.verification.tree import compare_tree
 from kohort.verification.unprotected import (
     Certainty,
     caution_about,
@@ -51,8 +53,8 @@ class PartDemands:
     hierarchies  of sensitive columns, for models that compare values by them
     person       the column that says whose record it is; None: records are counted
     allowed      how many records may be withheld in the whole table
-    overall      per sensitive column the people of the whole table by value, where people are counted; that
-                 these are the people of the release is found out for all parts together
+    overall      per sensitive column the people of the whole table by value, where people are counted and
+                 classes compared with them; see `WholeFound.people`
     """
 
     attributes: tuple[Attribute, ...]
@@ -74,6 +76,8 @@ class WholeFound:
     columns    whether the right columns are published
     n_people   how many people the records are of, none of which is withheld; None where records are counted
     known      per sensitive column how many people are in classes that reveal it for certain; else nobody
+    people     per sensitive column the share of all people that has each value, by its code, everybody spread
+               evenly over their published records: with these, classes must have been compared
     """
 
     untouched: Sequence[str]
@@ -81,6 +85,7 @@ class WholeFound:
     columns: Check
     n_people: int | None = None
     known: Mapping[str, int] = field(default_factory=dict)
+    people: Mapping[str, Mapping[int, Fraction]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +159,9 @@ def _of_part(attribute: Attribute, original: Dataset) -> Attribute:
 
 def unite_parts(parts: Sequence[PartFound], demands: PartDemands, whole: WholeFound) -> Verification:
     """The verdict on a table, and its costs, given what was found in its parts and of it as a whole."""
+    for tree in (*(attribute.domain for attribute in demands.attributes), *demands.hierarchies.values()):
+        if isinstance(tree, Hierarchy):
+            compare_tree(tree)
     verdicts = [part.verdict for part in parts]
     records, withheld = (sum(getattr(v, name) for v in verdicts) for name in ("records", "withheld"))
     models = tuple(
@@ -175,6 +183,7 @@ def unite_parts(parts: Sequence[PartFound], demands: PartDemands, whole: WholeFo
             *_united_checks(verdicts),
             *_conserved(parts, demands, whole),
             *_people(demands),
+            *_same_people(parts, demands, whole),
         ),
         violations=pa.table({}),
         cautions=_cautions(parts, demands, whole) if all(model.holds for model in models) else (),
@@ -225,6 +234,21 @@ def _people(demands: PartDemands) -> list[Check]:
     if demands.person is None:
         return []
     return [Check("people", True, f"People were counted, by {demands.person!r} of the original.")]
+
+
+def _same_people(parts: Sequence[PartFound], demands: PartDemands, whole: WholeFound) -> list[Check]:
+    """Check that classes were compared with the people of the release, with the values that parts found."""
+    checks = []
+    for name, overall in demands.overall.items():
+        total, shares = sum(overall.tolist()), whole.people.get(name, {})
+        compared = {code: Fraction(n, total) for code, n in enumerate(overall.tolist()) if n}
+        seen = np.flatnonzero(reduce(add, (part.counts[name] for part in parts))).tolist()
+        same = compared == shares and seen == sorted(shares)
+        detail = (
+            f"Classes were compared with {'the' if same else 'other'} people of the release, by {name!r}."
+        )
+        checks.append(Check(f"people by {name!r}", same, detail))
+    return checks
 
 
 def _fewest(verdicts: Sequence[Verdict]) -> int | None:

@@ -1,8 +1,9 @@
-"""Checks of perturbed columns: whatever of a perturbation can be seen in what is published."""
+"""Checks of columns that are treated: whatever of a treatment can be seen in what is published."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from fractions import Fraction
 from math import sqrt
 
@@ -13,10 +14,25 @@ from kohort.data.dataset import Dataset
 from kohort.problem.perturbations import Limits, Noise, Perturbation, Pram, RankSwap, Rounding
 from kohort.verification.verdict import Check
 
-__all__ = ["check_perturbed"]
+__all__ = ["check_hidden", "check_perturbed"]
 
 SIGMAS = 7
 """Chance alone exceeds so many standard deviations once in 10^11 times."""
+
+
+def check_hidden(published: Dataset, original: Dataset | None, treatments: Mapping[str, str]) -> list[Check]:
+    """A failing check for each mask that tells records apart, and for pseudonyms that are original values."""
+    failing = []
+    for name in (name for name in published.names if treatments.get(name) in ("mask", "pseudonym")):
+        shown = {text for text in published.column(name).texts if text is not None}
+        if treatments[name] == "mask":
+            hides = len(shown) < 2
+        else:
+            hides = original is None or shown.isdisjoint(original.column(name).texts)
+        if not hides:
+            detail = f"Column {name!r} is published without its {treatments[name]}."
+            failing.append(Check(f"column {name!r} hidden", False, detail))
+    return failing
 
 
 def check_perturbed(
@@ -72,16 +88,20 @@ class _Comparison:
         assert isinstance(how, Noise)
         return self._not_noisy(before, after, float(Fraction(how.size)))
 
+    def _known(self) -> np.ndarray | None:
+        """The number that each published record had; None where that is not known."""
+        before = None if self.before is None or self.rows is None else _numbers(self.before)
+        return None if before is None else before[self.rows]
+
     def _not_rounded(self, after: np.ndarray, unit: Fraction) -> str | None:
         shown = after[~np.isnan(after)]
         steps = shown / float(unit)
         if (np.abs(steps - np.round(steps)) > 1e-6).any():
             return "some values are no multiples of what they were to be rounded to"
-        if self.before is None or self.rows is None:
+        before = self._known()
+        if before is None:
             return None
-        before = _numbers(self.before)
-        assert before is not None
-        apart = np.abs(after - before[self.rows])
+        apart = np.abs(after - before)
         return (
             "some values are not the nearest multiples" if (apart > float(unit) * 0.5000001).any() else None
         )
@@ -91,11 +111,10 @@ class _Comparison:
         high = np.inf if how.top is None else float(Fraction(how.top))
         if (after < low).any() or (after > high).any():
             return "some values lie beyond the limits"
-        if self.before is None or self.rows is None:
+        before = self._known()
+        if before is None:
             return None
-        before = _numbers(self.before)
-        assert before is not None
-        expected = np.minimum(np.maximum(before[self.rows], low), high)
+        expected = np.minimum(np.maximum(before, low), high)
         same = (after == expected) | (np.isnan(after) & np.isnan(expected))
         return None if same.all() else "some values within the limits were changed"
 
@@ -114,6 +133,8 @@ class _Comparison:
             np.searchsorted(known, after[there], "right") - 1,
         )
         far = (first - highest > reach) | (lowest - last > reach)
+        if len(before) == len(after) and np.array_equal(mine, after[there]) and _must_move(known, reach):
+            return "no value is in another place"
         return "some values moved by more ranks than allowed" if far.any() else None
 
     def _not_noisy(self, before: np.ndarray, after: np.ndarray, size: float) -> str | None:
@@ -140,14 +161,49 @@ class _Comparison:
             return None
         before = Counter(self.before.texts[code] for code in self.before.codes[self.any_rows].tolist())
         after = Counter(self.after.texts[code] for code in self.after.codes.tolist())
-        expected, variance = _expected(
-            before, how, Counter(self.before.texts[c] for c in self.before.codes.tolist())
-        )
+        everybody = Counter(self.before.texts[c] for c in self.before.codes.tolist())
+        expected, variance = _expected(before, how, everybody)
         for text in {*after, *expected}:
             apart = abs(after[text] - expected.get(text, 0.0))
             if apart > SIGMAS * sqrt(variance.get(text, 0.0)) + 1e-9:
                 return "values occur more or less often than the chances of the matrix explain"
-        return None
+        return None if self.rows is None else self._wrong_stays(before, how, everybody)
+
+    def _wrong_stays(
+        self, before: Counter[str | None], how: Pram, everybody: Counter[str | None]
+    ) -> str | None:
+        """Whether as many records keep their value as the chances say, in words if not."""
+        assert self.before is not None and self.rows is not None
+        pairs = zip(self.before.codes[self.rows].tolist(), self.after.codes.tolist())
+        stayed = sum(self.before.texts[one] == self.after.texts[two] for one, two in pairs)
+        chances = [_chances(text, how, everybody).get(text, 0.0) for text in before]
+        mean = sum(n * chance for n, chance in zip(before.values(), chances))
+        variance = sum(n * chance * (1 - chance) for n, chance in zip(before.values(), chances))
+        fine = abs(stayed - mean) <= SIGMAS * sqrt(max(variance, 0.0)) + 1e-6
+        return None if fine else "more or fewer records keep their value than the chances explain"
+
+
+def _must_move(known: np.ndarray, reach: int) -> bool:
+    """Whether rank swapping moves some value but for a chance of 10^-11: none moves where all meet equals.
+
+    The first of equal values meets only free places above it, as many as `reach`, as long as none has moved.
+    """
+    _, first, equal = np.unique(known, return_index=True, return_counts=True)
+    above = np.minimum(reach, len(known) - 1 - first)
+    return bool(np.prod(np.minimum(1.0, (equal - 1)[above > 0] / above[above > 0])) < 1e-11)
+
+
+def _chances(text: str | None, how: Pram, everybody: Counter[str | None]) -> dict[str | None, float]:
+    """The chance of each value where there was this one; what is missing stays so."""
+    if text is None:
+        return {None: 1.0}
+    if how.chances is not None:
+        return {to: float(chance) for to, chance in how.chances.get(text, {}).items()}
+    stays, total = float(Fraction(how.matrix)), everybody.total() - everybody[None]
+    row: dict[str | None, float] = {
+        other: (1 - stays) * n / total for other, n in everybody.items() if other is not None
+    }
+    return row | {text: row.get(text, 0.0) + stays}
 
 
 def _expected(
@@ -158,16 +214,7 @@ def _expected(
     mean: dict[str | None, float] = {}
     variance: dict[str | None, float] = {}
     for text, count in before.items():
-        row: dict[str | None, float] = {}
-        if how.chances is None:
-            stays = float(Fraction(how.matrix))
-            row = {other: (1 - stays) * times / total for other, times in everybody.items()}
-            row[text] = row.get(text, 0.0) + stays
-        elif text is None:
-            row = {None: 1.0}
-        else:
-            row = {to: float(chance) for to, chance in how.chances.get(text, {}).items()}
-        for to, chance in row.items():
+        for to, chance in _chances(text, how, everybody).items():
             mean[to] = mean.get(to, 0.0) + count * chance
             variance[to] = variance.get(to, 0.0) + count * chance * (1 - chance) + (chance < 1) * n / total
     return mean, variance

@@ -68,9 +68,10 @@ class Tree:
         root = int(np.flatnonzero(self.parent < 0)[0])
         if len(found[self.label[root]]) > 1:
             found.setdefault(STAR, [root])
-        childless, uses, taken = _childless(self.parent), Counter(self.label), {*found}
-        for node, label in enumerate(self.label):
-            if uses[label] == 1 or childless[node] or node == root:
+        uses, taken = Counter(self.label), {*found}
+        for node in np.flatnonzero(~_childless(self.parent)).tolist():
+            label = self.label[node]
+            if uses[label] == 1 or node == root:
                 continue
             name = f"{label} ({self.label[self.parent[node]]})"
             numbered = (f"{name} #{number}" for number in range(2, len(self.label) + 2))

@@ -25,7 +25,7 @@ from kohort.verification.demands import Demands, Original
 from kohort.verification.items import Holders, holders_of, verify_baskets, with_items
 from kohort.verification.local_support import Levels
 from kohort.verification.measure import BY_RECORD, MEANS, PublishedTable, measure_costs
-from kohort.verification.perturbed import check_perturbed
+from kohort.verification.perturbed import check_hidden, check_perturbed
 from kohort.verification.promises import Promise, stated, stated_items
 from kohort.verification.tree import compare_tree
 from kohort.verification.two_files import Eventless
@@ -148,12 +148,13 @@ def _compared(
 def _treated(
     published: Dataset, demands: Demands, original: Original | None, found: Alignment
 ) -> list[Check]:
-    """What can be seen of noise and the like in the published columns."""
+    """What can be seen of masks, pseudonyms, noise and the like in the published columns."""
     before = None if original is None else original.dataset
-    return [
+    perturbed = [
         check_perturbed(published, before, name, how, found.rows, sure=found.sure)
         for name, how in demands.perturbations.items()
     ]
+    return [*check_hidden(published, before, demands.treatments), *perturbed]
 
 
 def _dropped(n_published: int, demands: Demands, original: Original | None) -> int:

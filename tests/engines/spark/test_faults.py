@@ -16,7 +16,7 @@ import kohort as ko
 import kohort.spark
 from cli.running import run
 from engines.spark.small_tasks import SMALL_TASKS
-from kohort.errors import InputError
+from kohort.errors import InputError, KohortError
 
 pytestmark = pytest.mark.spark
 
@@ -168,3 +168,46 @@ def test_a_cluster_that_is_gone_leaves_nothing(spark, path, spec, tmp_path, modu
     assert "Nothing was written" in " ".join(ran.stderr.split())
     assert "bug in Kohort" not in ran.stderr  # a thread of PySpark's may print what happened to it
     assert list(out.parent.iterdir()) == []
+
+
+def altered(change):
+    """A job whose workers publish each part of the release with something changed in it."""
+    from kohort.pipeline.spark.regions import RegionJob
+
+    class Altered(RegionJob):  # defined here, so that it is sent to workers by its code
+        def solve(self, batches):
+            from kohort.pipeline.spark.regions import _by_region, _joined_regions, _units_in
+
+            for table in _units_in(batches):
+                solved = [(self._labels(node, region), region) for node, region in _by_region(table)]
+                labels, records = _joined_regions(solved)
+                rows, labels = change(list(range(len(records))), labels)
+                yield self.pieces.dealt(
+                    {n: found.take(rows) for n, found in labels.items()}, records.take(rows)
+                )
+
+    return Altered
+
+
+WORKER_FAULTS = {
+    "a worker loses a record": lambda rows, labels: (rows[1:], labels),
+    "a worker publishes a record twice": lambda rows, labels: ([*rows, rows[0]], labels),
+    "a worker publishes a record in the place of another": lambda rows, labels: (
+        [rows[1], *rows[1:]],
+        labels,
+    ),
+    "a worker exchanges labels": lambda rows, labels: (
+        rows,
+        labels | {"age": labels["age"].take(rows[::-1])},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WORKER_FAULTS)
+def test_a_part_that_a_worker_alters_is_caught(spark, path, monkeypatch, name):
+    from kohort.pipeline.spark import solving
+
+    kohort.spark.anonymize(path, **ASKED).close()
+    monkeypatch.setattr(solving, "RegionJob", altered(WORKER_FAULTS[name]))
+    with pytest.raises(KohortError, match=r"failed its own verification|and then [0-9,]+ with other values"):
+        kohort.spark.anonymize(path, **ASKED)

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
 
-from kohort.data.counted_column import CountedColumn, PartOfTable
+from kohort.data.counted_column import PartOfTable
 from kohort.data.formulas import formula_cells
-from kohort.engines.spark.coding import ORIGINAL, PERSON, counted_values
+from kohort.engines.spark.coding import ORIGINAL, PERSON
 from kohort.engines.spark.failures import spark_failures
 from kohort.engines.spark.packing import packed, unpacked
-from kohort.engines.spark.values import fingerprints, quoted
+from kohort.engines.spark.values import fingerprints
 from kohort.engines.spark.workers import one_thread
 from kohort.errors import InputError, InternalError, UnsupportedError
 from kohort.pipeline.notes import shows_extremes
 from kohort.pipeline.spark.arranging import Arrangement, digest_of, opened_parts
 from kohort.pipeline.spark.frames import published_schema
 from kohort.pipeline.spark.prepare import SparkPrepared
-from kohort.problem.sensitive import SensitiveAttribute
+from kohort.pipeline.spark.recounting import recounted_people
 from kohort.verification import (
     Check,
     PartDemands,
@@ -99,7 +98,13 @@ _KNOWN = pa.list_(pa.struct({"of": pa.string(), "person": pa.int64()}))
 _SCHEMA = "part long, packed binary, found binary, known array<struct<of: string, person: long>>"
 
 
+def _compares(prepared: SparkPrepared) -> bool:
+    """Whether a promise compares classes with the whole table."""
+    return any(model.compares_with_whole_table for model in prepared.request.table_models)
+
+
 def _demands(prepared: SparkPrepared) -> PartDemands:
+    counted = {n: s.overall for n, s in prepared.sensitive.items() if s.overall is not None}
     return PartDemands(
         attributes=prepared.attributes,
         models=prepared.request.table_models,
@@ -108,7 +113,7 @@ def _demands(prepared: SparkPrepared) -> PartDemands:
         orders=prepared.request.orders,
         person=prepared.person,
         allowed=prepared.problem.max_withheld,
-        overall={n: s.overall for n, s in prepared.sensitive.items() if s.overall is not None},
+        overall=counted if _compares(prepared) else {},
     )
 
 
@@ -180,14 +185,14 @@ def _whole(
             "values. Nothing was written. Run this again on a source that gives the same records at every "
             "reading."
         )
-    if any(model.compares_with_whole_table for model in prepared.request.table_models):
-        _refuse_other_people(published, prepared.sensitive)
+    people = recounted_people(published, prepared.sensitive) if _compares(prepared) else {}
     names = [name for name in published.columns if not name.startswith("_kohort_")]
     right = names == prepared.published_names
     detail = (
         "The columns are those of the spec; no identifier is published." if right else "The columns differ."
     )
-    found = WholeFound(prepared.untouched, True, Check("columns", right, detail), prepared.n_people)
+    columns = Check("columns", right, detail)
+    found = WholeFound(prepared.untouched, True, columns, prepared.n_people, people=people)
     return found, shown
 
 
@@ -222,42 +227,3 @@ def _refuse_failed(found: Verification) -> None:
             "The release failed its own verification and was not made. Please report this.\n"
             + "\n".join(found.verdict.reasons())
         )
-
-
-def _refuse_other_people(published: Any, sensitive: Mapping[str, SensitiveAttribute]) -> None:
-    """Raise InputError unless the people of a table are, by value, those whom its classes are compared with.
-
-    published  the records, with their persons
-    """
-    for attribute in sensitive.values():
-        if attribute.overall is None:
-            continue
-        found = _shares(published, counted_values(attribute))
-        total = int(attribute.overall.sum())
-        compared = {code: Fraction(int(n), total) for code, n in enumerate(attribute.overall) if n}
-        if found != compared:
-            raise InputError(
-                "The table changed while it was read: other people have the values of "
-                f"{attribute.column.name!r}. Nothing was written. Run this again on a source that gives the "
-                "same records at every reading."
-            )
-
-
-def _shares(published: Any, column: CountedColumn) -> dict[int, Fraction]:
-    """The share of all people that has each value, everybody spread evenly over their records.
-
-    People with as many records are added up first, so that what comes here does not grow with their number.
-    """
-    import pyspark.sql.functions as F
-
-    value = F.col(quoted(column.name)).alias("value")
-    with spark_failures(f"count the people of {column.name!r}"):
-        times = published.groupBy(PERSON).agg(F.count("*").alias("times"))
-        n_people = times.count()
-        joined = published.select(PERSON, value).join(times, PERSON)
-        found = joined.groupBy("value", "times").agg(F.count("*").alias("n")).toArrow()
-    shares: dict[int, Fraction] = {}
-    codes = column.codes_of(found.column("value")).tolist()
-    for code, n, of in zip(codes, found.column("n").to_pylist(), found.column("times").to_pylist()):
-        shares[code] = shares.get(code, Fraction(0)) + Fraction(n, of * n_people)
-    return shares
