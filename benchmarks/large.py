@@ -28,7 +28,7 @@ import pyarrow.parquet as pq
 import kohort as ko
 from benchmarks.hospital import ASKED
 from kohort.data.streamed_dataset import StreamedDataset
-from kohort.pipeline.clock import Clock
+from kohort.pipeline.solve import Clock
 
 __all__ = ["measure", "write_records"]
 

@@ -8,9 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from kohort.algorithms.again.buckets import Bucket, Signature
-from kohort.algorithms.again.even_groups import even_groups
 from kohort.algorithms.again.joining import joined, swapped
-from kohort.algorithms.again.m_invariance import MInvariance, number_of_each, placed, values_needed
+from kohort.algorithms.again.m_invariance import (
+    MInvariance,
+    even_groups,
+    number_of_each,
+    placed,
+    values_needed,
+)
 from kohort.algorithms.run import Run
 from kohort.problem.problem import Problem
 from kohort.recoding.recoding import Recoding

@@ -24,7 +24,7 @@ import numpy as np
 from benchmarks.large import SEVEN, write_records
 
 import kohort as ko
-from kohort.algorithms.improve.closures import closures
+from kohort.algorithms.improve.assignment_search import closures
 from kohort.algorithms.mining.closed_records import costs_of_nodes
 from kohort.algorithms.proofs.cell_prices import PricedPortion, priced_portions
 from kohort.algorithms.proofs.cells import Cells, cells_of

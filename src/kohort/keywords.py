@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from kohort.data.build_hierarchy import Builder, FileSource, from_spec
-from kohort.data.column import text_of
+from kohort.data.column import Column, text_of
 from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
-from kohort.data.proposed_hierarchy import proposed_hierarchy
+from kohort.data.profile_roles import suggest_hierarchy
 from kohort.errors import InputError
 from kohort.io.hierarchies import read_source
 from kohort.io.populations import read_populations
@@ -154,7 +154,7 @@ def proposed_hierarchies(given: Mapping[str, Any], tables: Sequence[Dataset]) ->
         return {}
     names = [name for name in _names(listed) if name not in (given["orders"] or {})]
     of = {name: next((t for t in tables if name in t.names), tables[0]) for name in names}
-    found = {name: proposed_hierarchy(table.column(name)) for name, table in of.items()}
+    found = {name: _proposed_hierarchy(table.column(name)) for name, table in of.items()}
     return {name: source for name, source in found.items() if source is not None}
 
 
@@ -273,3 +273,23 @@ def _names(names: Sequence[str] | Mapping[str, Any]) -> list[str]:
     if not all(isinstance(name, str) for name in listed):
         raise InputError(f"Give columns by their names, as a list of strings. Got {shown(names)}.")
     return listed
+
+
+_NEED_NONE = ("intervals", "date", "quantiles")  # numbers and dates are published as any interval
+
+
+def _proposed_hierarchy(column: Column) -> Mapping[str, Any] | None:
+    """The hierarchy that `kohort init` suggests for codes, as the spec writes it; None for everything else.
+
+    Numbers and dates lose least as intervals of any length. Groups of names that only the data suggests would
+    mean nothing to a reader: names are published as they are or as `*`.
+
+    >>> import pyarrow as pa
+    >>> from kohort.data.column import code_column
+    >>> _proposed_hierarchy(code_column("postcode", pa.array([f"43{n}" for n in range(10, 40)])))
+    {'mask': 'right'}
+    """
+    found = suggest_hierarchy(column)
+    if not isinstance(found, Mapping) or any(kind in found for kind in _NEED_NONE):
+        return None
+    return found

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kohort.cli.time_left import TimeLeft
+from kohort.cli.console import TimeLeft
 
 
 def estimates(reports, **options):

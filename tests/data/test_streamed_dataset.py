@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kohort.data import growing_values
+from kohort.data import streamed_dataset
 from kohort.data.column import code_column
 from kohort.data.compact_column import CompactColumn, StoredValues, compacted
 from kohort.data.dataset import Dataset
-from kohort.data.growing_values import GrowingValues
-from kohort.data.streamed_dataset import StreamedDataset
+from kohort.data.streamed_dataset import GrowingValues, StreamedDataset
 from kohort.errors import InputError, KohortError
 from kohort.io import batch_files, delimited, json_batches
 from kohort.io.streamed_files import InBatches, open_in_batches
@@ -63,7 +62,7 @@ def in_parts(array, sizes):
 @pytest.mark.parametrize("name", VALUES)
 @pytest.mark.parametrize("pending", [0, 1 << 20])
 def test_parts_make_the_same_column(name, pending, monkeypatch):
-    monkeypatch.setattr(growing_values, "_PENDING", pending)
+    monkeypatch.setattr(streamed_dataset, "_PENDING", pending)
     array = VALUES[name]
     for sizes in ([], [3], [1, 1, 1, 1], [0, 5]):
         stored = in_parts(array, sizes)

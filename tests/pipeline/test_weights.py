@@ -16,7 +16,7 @@ from kohort.data.dataset import Dataset
 from kohort.errors import InputError, UnsupportedError
 from kohort.io.read_spec import parse_spec
 from kohort.pipeline.verify_release import verify_release
-from kohort.utility.association import association
+from kohort.utility.measure import association
 from kohort.utility.queries import answers, workload
 
 AGES = [1, 1, 2, 2, 8, 9, 9, 9]

@@ -23,7 +23,7 @@ from kohort.errors import InputError, InternalError, UnsupportedError
 from kohort.io.databases.adbc import AdbcConnection
 from kohort.io.databases.reading import read_database
 from kohort.io.databases.table_draft import TableDraft
-from kohort.pipeline import dealing, streaming
+from kohort.pipeline import streaming
 from kohort.publication import into_database
 from reading_in_batches import anonymized_in_batches
 
@@ -71,7 +71,7 @@ def records(table):
 @pytest.mark.parametrize("make", [ko.anonymize, anonymized_in_batches])
 def test_the_release_is_that_of_a_dataframe(place, make, monkeypatch):
     monkeypatch.setattr(streaming, "DEALT_AT_ONCE", 50)
-    monkeypatch.setattr(dealing, "ROWS", 40)
+    monkeypatch.setattr(streaming, "ROWS", 40)
     expected = ko.anonymize(HOSPITAL, **ASKED)
     release = make(ko.database(place.url, table="people"), **ASKED)
     assert isinstance(release.dataset, StreamedDataset) == (make is anonymized_in_batches)

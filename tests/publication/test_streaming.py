@@ -20,7 +20,7 @@ from kohort.errors import KohortError
 from kohort.io import batch_files, delimited, json_batches
 from kohort.io.streamed_files import open_in_batches
 from kohort.io.tables import read_table, write_table
-from kohort.pipeline import dealing, streaming
+from kohort.pipeline import streaming
 from reading_in_batches import anonymized_in_batches, no_table_is_small
 from strategies import cases
 
@@ -43,7 +43,7 @@ def small_batches(monkeypatch):
     monkeypatch.setattr(delimited, "BATCH_BYTES", 400)
     monkeypatch.setattr(json_batches, "BLOCK_BYTES", 300)
     monkeypatch.setattr(streaming, "DEALT_AT_ONCE", 50)
-    monkeypatch.setattr(dealing, "ROWS", 40)
+    monkeypatch.setattr(streaming, "ROWS", 40)
 
 
 def hospital(folder, ending=".parquet", n=400):
@@ -209,7 +209,7 @@ def test_the_file_shows_no_value_of_records_that_were_left_out(tmp_path):
 @pytest.mark.parametrize("k", [2, 10, 100])
 def test_adult_has_the_same_classes_by_both_engines(tmp_path, monkeypatch, k):
     monkeypatch.setattr(batch_files, "ROWS", 4_096)
-    monkeypatch.setattr(dealing, "ROWS", 4_096)
+    monkeypatch.setattr(streaming, "ROWS", 4_096)
     monkeypatch.setattr(streaming, "DEALT_AT_ONCE", 10_000)
     path = tmp_path / "adult.parquet"
     names = ["age", "workclass", "education", "marital-status", "race", "sex", "native-country"]

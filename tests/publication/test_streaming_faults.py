@@ -19,7 +19,7 @@ from kohort.errors import InputError, InternalError
 from kohort.files import checked
 from kohort.io import batch_files, columns, delimited, json_batches
 from kohort.io.tables import write_table
-from kohort.pipeline import dealing, streaming
+from kohort.pipeline import streaming
 from kohort.pipeline.streaming import published_slices
 from reading_in_batches import anonymized_in_batches
 
@@ -39,7 +39,7 @@ def small_batches(monkeypatch):
     monkeypatch.setattr(delimited, "BATCH_BYTES", 400)
     monkeypatch.setattr(json_batches, "BLOCK_BYTES", 2000)
     monkeypatch.setattr(streaming, "DEALT_AT_ONCE", 50)
-    monkeypatch.setattr(dealing, "ROWS", 40)
+    monkeypatch.setattr(streaming, "ROWS", 40)
     monkeypatch.setattr(columns, "rows_per_slice", lambda n_columns: 30)
     monkeypatch.setattr("kohort.publication.files.rows_per_slice", lambda n_columns: 30)
 
@@ -223,7 +223,7 @@ def test_a_disk_that_is_full_of_dealt_records_leaves_nothing(path, monkeypatch):
     def full(stack, path, schema):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(dealing, "_writer", full)
+    monkeypatch.setattr(streaming, "_writer", full)
     refused(release, InputError, "No space left on device")
 
 
@@ -237,8 +237,8 @@ def test_a_killed_run_publishes_nothing_and_the_next_one_sweeps_up(tmp_path, shu
         "import os, signal, kohort as ko\n"
         "from kohort.engines import local\n"
         "from kohort.io import batch_files\n"
-        "from kohort.pipeline import dealing, streaming\n"
-        "batch_files.ROWS, dealing.ROWS, local._SMALL = 40, 40, -1\n"
+        "from kohort.pipeline import streaming\n"
+        "batch_files.ROWS, streaming.ROWS, local._SMALL = 40, 40, -1\n"
         "made, calls = streaming._published_batch, []\n"
         "def killing(*arguments):\n"
         "    calls.append(1)\n"

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 import kohort as ko
 from kohort.data.baskets import code_baskets
 from kohort.pipeline.before_after import BasketPair
-from kohort.utility.frequent_itemsets import frequent_sets
-from kohort.utility.itemset_loss import itemset_loss, pair_error, top_lost
+from kohort.utility.itemset_loss import frequent_sets, itemset_loss, pair_error, top_lost
 from strategies import hierarchies
 
 LEAVES = [f"i{number}" for number in range(5)]
@@ -135,7 +134,7 @@ def test_nothing_is_lost_where_nothing_changes_and_everything_where_all_is_one()
 
 
 def test_sizes_with_too_many_sets_are_left_out(monkeypatch):
-    monkeypatch.setattr("kohort.utility.frequent_itemsets._MOST_SETS", 10)
+    monkeypatch.setattr("kohort.utility.itemset_loss._MOST_SETS", 10)
     offsets, nodes = np.array([0, 6]), np.arange(6)
     assert frequent_sets(offsets, nodes, 100).size == 1
     assert frequent_sets(np.array([0, 4]), np.arange(4), 100).size == 3

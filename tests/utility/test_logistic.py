@@ -9,7 +9,7 @@ pytest.importorskip("sklearn", reason="kohort[sklearn] is not installed")
 
 from sklearn.linear_model import LogisticRegression
 
-from kohort.utility.logistic import Lessons, predict
+from kohort.utility.classification import Lessons, predict
 
 
 def lessons(seed, *, records, features, classes):

@@ -39,8 +39,8 @@ from kohort.verification.promises import (
     exact,
     stated,
 )
-from kohort.verification.promises.chances import expected_risk, failure_chance
 from kohort.verification.promises.itemsets import Inferences, infer, itemsets, support
+from kohort.verification.promises.sizes import expected_risk, failure_chance
 
 PATHS = [
     ("0", "A", "*"),

@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 
 from kohort.data.codebook import codebook_of
 from kohort.data.column import Column, code_column
-from kohort.data.profile_display import profile_display
 from kohort.data.profile_keys import suggest_keys
 from kohort.data.profile_known import DOZEN, settle
 from kohort.data.profile_names import Role
@@ -25,6 +24,8 @@ from kohort.data.profile_uniqueness import (
     contributions,
     share,
 )
+from kohort.display import Display, Figures
+from kohort.errors import counted, percent
 from kohort.parameters import Seed, Within, check_option
 
 __all__ = ["ColumnProfile", "Combination", "Combinations", "Profile", "profile"]
@@ -96,10 +97,10 @@ class Profile:
         return facts
 
     def __repr__(self) -> str:
-        return profile_display(self).text()
+        return _profile_display(self).text()
 
     def _repr_html_(self) -> str:
-        return profile_display(self).html()
+        return _profile_display(self).html()
 
 
 def profile(table: pa.Table, *, max_combination: int = 3, sample: int = 100_000, seed: int = 0) -> Profile:
@@ -217,4 +218,34 @@ def _facts(
         known=suggestion.known,
         hierarchy=hierarchy,
         most_common=column.texts[int(counts.argmax())] if distinct else None,
+    )
+
+
+def _profile_display(found: Profile) -> Display:
+    """The columns with their suggested roles, and the risk as the table is; no value is shown."""
+    rows = [
+        [
+            column.name,
+            column.kind,
+            f"{column.distinct:,}",
+            f"{column.nulls:,}",
+            f"{column.unique_share:.1%}",
+            column.role,
+            column.reason,
+        ]
+        for column in found.columns
+    ]
+    heading = ["column", "kind", "distinct", "missing", "unique", "suggested role", "why"]
+    columns = Figures(heading, rows, left=["column", "kind", "suggested role"], wide=["why"])
+    size = f"{counted(found.records, 'record')}, {counted(len(found.columns), 'column')}"
+    return Display(size, [columns, _risk(found)])
+
+
+def _risk(found: Profile) -> str:
+    if not found.quasi_identifiers:
+        return "No column looks like a quasi-identifier, one that others may know about a person."
+    return (
+        f"On the suggested quasi-identifiers together, {percent(found.unique_share)} of the records are "
+        f"unique; the records form {counted(found.classes, 'class', 'classes')}, the smallest with "
+        f"{found.smallest_class:,}. The roles are suggestions: check each one."
     )

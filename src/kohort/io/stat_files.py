@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -10,9 +13,11 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
+from kohort.data.codebook import Codebook, with_codebook
 from kohort.errors import InputError
 from kohort.extras import missing_package
 from kohort.io.columns import (
+    LARGEST_EXACT,
     Slices,
     has_no_text,
     is_fine_or_zoned,
@@ -21,9 +26,7 @@ from kohort.io.columns import (
     times_as_text,
 )
 from kohort.io.polars_work import by_polars, refuse_distant_dates, wide_decimals_as_text
-from kohort.io.stat_check import check_written
 from kohort.io.stat_codes import CodedTable, Program, coded_table
-from kohort.io.stat_labels import meaningful_table
 
 __all__ = ["read_spss", "read_stata", "write_spss", "write_stata"]
 
@@ -32,12 +35,12 @@ READERS = {"write_sav": "read_sav", "write_dta": "read_dta"}
 
 
 def read_spss(path: Path) -> pa.Table:
-    """Read an SPSS file: labels in place of codes; see `meaningful_table`."""
+    """Read an SPSS file: labels in place of codes; see `_meaningful_table`."""
     return _read(path, "read_sav", "an SPSS file")
 
 
 def read_stata(path: Path) -> pa.Table:
-    """Read a Stata file: labels in place of codes; see `meaningful_table`."""
+    """Read a Stata file: labels in place of codes; see `_meaningful_table`."""
     return _read(path, "read_dta", "a Stata file")
 
 
@@ -69,7 +72,7 @@ def _read(path: Path, function: str, title: str) -> pa.Table:
     except ValueError:
         raise InputError(f"{path} is damaged, or not {title}.") from None
     with by_polars(f"Reading {title}"):
-        return meaningful_table(frame, notes)
+        return _meaningful_table(frame, notes)
 
 
 def _as_stored(path: Path, function: str) -> tuple[pl.DataFrame, Any]:
@@ -105,9 +108,155 @@ def _write(coded: CodedTable, path: Path, function: str, title: str, **options: 
             "letters, digits and underscores (at most 32) and must not be reserved words. Is there room on "
             "the disk?"
         ) from None
-    check_written(coded.frame, path, lambda file: _as_stored(file, READERS[function])[0], title)
+    _check_written(coded.frame, path, lambda file: _as_stored(file, READERS[function])[0], title)
 
 
 def _fitting(table: pa.Table) -> pa.Table:
     """The table in types that both programs have: text for what they would round."""
     return times_as_text(wide_decimals_as_text(long_numbers_as_text(table)), is_fine_or_zoned)
+
+
+_MILLISECOND = 1.0  # as far as times may be off, in milliseconds: both programs store them as numbers
+
+
+def _check_written(frame: pl.DataFrame, path: Path, read: Callable[[Path], pl.DataFrame], title: str) -> None:
+    """Raise OSError unless the file holds all records and columns, and InputError unless all their values.
+
+    `read` gives the table of the file as the library reads it, or raises ValueError.
+    """
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+    try:
+        found = read(path)
+    except ValueError:
+        found = None
+    if found is None or found.columns != frame.columns or found.height != frame.height:
+        raise OSError(errno.EIO, "not all records arrived", str(path))
+    for name in frame.columns:
+        if not _agree(frame[name], found[name]):
+            raise InputError(
+                f"Column {name!r} does not come back from the {title} file as it was written. "
+                "Is there room on the disk? If there is, write CSV or Parquet instead."
+            )
+
+
+def _agree(written: pl.Series, found: pl.Series) -> bool:
+    if pl.Object in (written.dtype, found.dtype):  # numbers, and letters for missing ones
+        return written.to_list() == found.to_list()
+    if found.dtype == pl.String:
+        return bool((_text(written) == _text(found)).all())
+    tolerance = _MILLISECOND if written.dtype in (pl.Datetime, pl.Time) else 0.0
+    before, after = _number(written), _number(found)
+    if not (before.is_null() == after.is_null()).all():
+        return False
+    return bool(((before == after) | ((before - after).abs() <= tolerance)).fill_null(True).all())
+
+
+def _text(column: pl.Series) -> pl.Series:
+    """Texts as both programs store them: none is missing, and none ends in spaces."""
+    return column.cast(pl.String).fill_null("").str.strip_chars_end(" ")
+
+
+def _number(column: pl.Series) -> pl.Series:
+    """Values as numbers: days, milliseconds, or as they are. NaN is missing, as in both programs."""
+    if column.dtype == pl.Datetime:
+        column = column.dt.epoch("ms")
+    elif column.dtype == pl.Time:
+        column = column.cast(pl.Int64) / 1_000_000
+    elif column.dtype == pl.Date:
+        column = column.cast(pl.Int32)
+    return column.cast(pl.Float64).fill_nan(None)
+
+
+def _meaningful_table(frame: pl.DataFrame, notes: Any) -> pa.Table:
+    """The table of a file: labels in place of codes, whole numbers as such, null where a value is missing.
+
+    frame, notes  as pyreadstat reads them, with the codes that mean missing in place
+    """
+    arrays, fields = [], []
+    for column in frame:
+        book = _codebook(column, notes)
+        array = _categories(column, book) if book.categories else _values(column, book)
+        arrays.append(array)
+        note = None if book == Codebook() else book
+        fields.append(with_codebook(pa.field(column.name, array.type), note))
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def _codebook(column: pl.Series, notes: Any) -> Codebook:
+    name = column.name
+    ranges, letters = notes.missing_ranges or {}, notes.missing_user_values or {}
+    book = Codebook(
+        label=notes.column_names_to_labels.get(name) or None,
+        measure=notes.variable_measure.get(name) or "unknown",
+        missing=tuple(ranges.get(name) or letters.get(name) or ()),
+    )
+    labels = notes.variable_value_labels.get(name, {})
+    if column.dtype.is_temporal() or not (labels or book.missing):
+        return book
+    present = _present(column)
+    is_missing = {code for code in (*labels, *present) if book.means_missing(code)}
+    categories = _has_categories(book.measure, set(labels) - is_missing, present - is_missing)
+    codes = {*labels, *(present if categories else ())}
+    ordered = sorted(codes, key=lambda code: (code in is_missing, isinstance(code, str), code))
+    one = len(is_missing) == 1 and not categories and not column.null_count()
+    return replace(
+        book,
+        categories=categories,
+        labels=tuple((code, labels.get(code, "")) for code in ordered),
+        missing_codes=tuple(sorted(is_missing, key=str)),
+        null_code=next(iter(is_missing)) if one else None,
+    )
+
+
+def _present(column: pl.Series) -> set[Any]:
+    """The codes that occur."""
+    codes = column.to_list() if column.dtype == pl.Object else column.unique().to_list()
+    return {code for code in codes if code is not None and code != ""}
+
+
+def _has_categories(measure: str, labelled: set[Any], present: set[Any]) -> bool:
+    """Whether a column holds categories: it has labels and is no measure, or all its values are labelled."""
+    if not labelled:
+        return False
+    return measure in ("nominal", "ordinal") or present <= labelled
+
+
+def _categories(column: pl.Series, book: Codebook) -> pa.Array:
+    """The column as categories in the order of their codes."""
+    number = {code: place for place, code in enumerate(book.code_of_text.values())}
+    if column.dtype == pl.Object:
+        places = pl.Series([number.get(code) for code in column.to_list()], dtype=pl.Int32)
+    else:
+        are_texts = column.dtype == pl.String
+        number = {code: place for code, place in number.items() if isinstance(code, str) == are_texts}
+        places = column.replace_strict(
+            list(number), list(number.values()), default=None, return_dtype=pl.Int32
+        )
+    return pa.DictionaryArray.from_arrays(
+        places.to_arrow(),
+        pa.array(list(book.code_of_text), pa.string()),
+        ordered=book.measure in ("ordinal", "scale"),
+    )
+
+
+def _values(column: pl.Series, book: Codebook) -> pa.Array:
+    """The values of a column; null in place of the codes that mean missing."""
+    if column.dtype == pl.Object:  # with letters of Stata for missing values
+        column = pl.Series(column.name, [None if isinstance(v, str) else v for v in column.to_list()])
+    elif book.missing_codes:
+        column = column.set(column.is_in(list(book.missing_codes)), None)
+    return _natural(column).to_arrow()
+
+
+def _natural(column: pl.Series) -> pl.Series:
+    """The column with whole numbers and missing texts restored: files hold floats and empty texts."""
+    if column.dtype == pl.String:
+        return column.set(column == "", None)
+    if column.dtype == pl.Datetime:  # seconds as floats in SPSS: what is below a millisecond is rounding
+        return column.dt.round("1ms")
+    if not column.dtype.is_float():
+        return column
+    values = column.drop_nulls()
+    whole = len(values) and ((values == values.floor()) & (values.abs() <= LARGEST_EXACT)).all()
+    return column.cast(pl.Int64) if whole else column

@@ -28,8 +28,8 @@ from kohort.pipeline.request import Request
 from kohort.pipeline.verify_release import verify_published
 from kohort.pipeline.withheld import withheld_notes
 from kohort.problem.attribute import Attribute
-from kohort.problem.group_counts import group_counts
 from kohort.problem.models import NO_CONTEXT, KAnonymity, Model
+from kohort.problem.sensitive import group_counts
 from kohort.recoding.recoding import PublishedColumn, Recoding
 from kohort.verification import Verdict
 from kohort.version import __version__

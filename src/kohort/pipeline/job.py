@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from kohort.algorithms import ALGORITHMS, Progress, Run, Stop
-from kohort.algorithms.again.alone import cost_alone
+from kohort.algorithms.again.fresh import Fresh
+from kohort.algorithms.again.history_keeping import HistoryKeeping
+from kohort.algorithms.again.m_invariance import MInvariance
+from kohort.algorithms.kernels.group_costs import costs_by_group
+from kohort.algorithms.solver import Solver
 from kohort.data.dataset import Dataset
-from kohort.errors import InternalError
+from kohort.errors import InfeasibleError, InternalError
 from kohort.pipeline.again.counterfeits import n_counterfeits, refuse_counterfeits, with_counterfeits
 from kohort.pipeline.again.tie import TiedRelease, tie_to_ledger
 from kohort.pipeline.choose import Choice, choose
-from kohort.pipeline.clock import Clock
 from kohort.pipeline.figures import Figures, checked_figures
 from kohort.pipeline.notes import extreme_cautions, release_notes
 from kohort.pipeline.order import PublishedOrder, settle_order
@@ -21,12 +26,13 @@ from kohort.pipeline.published_items import ItemsPart
 from kohort.pipeline.release import VerifiedRelease
 from kohort.pipeline.request import Request
 from kohort.pipeline.sampling import sample_of
-from kohort.pipeline.solve import Solution, solve
+from kohort.pipeline.solve import Clock, Solution, solve
 from kohort.pipeline.table_limits import Attempt, promised_by_k, solve_within_limits, tries
 from kohort.pipeline.two_files import refuse_no_events
 from kohort.pipeline.verify_release import verify_published, verify_release
 from kohort.pipeline.withheld import refuse_dropping
 from kohort.problem.problem import Problem
+from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
 from kohort.verification import Verification
 
@@ -76,7 +82,7 @@ def _beside_alone(tied: TiedRelease, prepared: Prepared, choice: Choice, clock: 
         return tied
     with clock("alone"):
         run = Run(time_limit=prepared.request.time_limit)
-        return replace(tied, alone=cost_alone(prepared.problem, choice.solver, run))
+        return replace(tied, alone=_cost_alone(prepared.problem, choice.solver, run))
 
 
 def _solved(
@@ -170,3 +176,32 @@ def _release(
         files=prepared.files,
         tied=tied,
     )
+
+
+def _cost_alone(problem: Problem, solver: Solver, run: Run) -> float | None:
+    """The cost that the same algorithm reaches for the table by itself; None where it cannot be compared.
+
+    solver  the way of publishing again, whose inner algorithm is run on all records
+    """
+    if (
+        not isinstance(solver, (HistoryKeeping, MInvariance, Fresh))
+        or not problem.cost.adds_up
+        or problem.masses is not None
+    ):
+        return None
+    try:
+        groups = solver.inner.solve(problem, run)
+    except InfeasibleError:
+        return None
+    return _cost(problem, groups) if isinstance(groups, Groups) else None
+
+
+def _cost(problem: Problem, groups: Groups) -> float | None:
+    order = np.argsort(groups.group_of_record, kind="stable")
+    order = order[np.count_nonzero(groups.withheld) :]
+    sizes = np.bincount(groups.group_of_record[order], minlength=groups.n_groups)
+    start = np.concatenate([[0], np.cumsum(sizes)])
+    coded = problem.coded
+    total = float(np.dot(costs_by_group(coded.tables, coded.searched_leaves(), order, start), sizes))
+    total += coded.star_cost * int(groups.withheld.sum())
+    return problem.cost.measure_of_sum(total, problem.n_records, problem.weights)

@@ -10,9 +10,8 @@ import numpy as np
 from kohort.data.dataset import Dataset, distinct_rows
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError, counted
-from kohort.problem.attribute import Attribute
+from kohort.problem.attribute import Attribute, PopulationRows
 from kohort.problem.models import Model, Population
-from kohort.problem.population_rows import PopulationRows
 
 __all__ = ["check_population", "population_of", "population_rows"]
 

@@ -24,12 +24,11 @@ from kohort.pipeline.populations import check_population, population_of, populat
 from kohort.pipeline.prepare_items import items_problem
 from kohort.pipeline.request import TREATMENTS, Request
 from kohort.pipeline.two_files import TwoFiles, join_files
-from kohort.problem.attribute import Attribute, tight_domain
+from kohort.problem.attribute import Attribute, PopulationRows, tight_domain
 from kohort.problem.costs import cost_named
 from kohort.problem.histories import Histories
 from kohort.problem.items import ItemsProblem
 from kohort.problem.models import ClassCounts, Model, RiskLimit
-from kohort.problem.population_rows import PopulationRows
 from kohort.problem.problem import Problem, refuse_many_attributes
 from kohort.problem.roles import Roles
 from kohort.problem.sensitive import SensitiveAttribute

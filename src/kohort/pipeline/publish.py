@@ -17,7 +17,6 @@ from kohort.data.compact_column import smallest_type
 from kohort.data.counting import count_codes, stretches_of
 from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR
-from kohort.data.frame_categories import with_used_categories
 from kohort.data.freed_memory import give_memory_back
 from kohort.data.published_dataset import PublishedDataset
 from kohort.data.streamed_dataset import StreamedDataset
@@ -25,19 +24,19 @@ from kohort.data.taking import take_records, without_unused
 from kohort.data.value_codes import value_codes
 from kohort.late import LateModule
 from kohort.pipeline.averages import averaged_columns
-from kohort.pipeline.compared import compared
 from kohort.pipeline.identifiers import masked, pseudonyms
 from kohort.pipeline.prepare import Prepared
 from kohort.pipeline.request import Request
 from kohort.pipeline.shift import days_of_people, shifted
-from kohort.pipeline.two_files import TwoFiles
+from kohort.pipeline.two_files import TwoFiles, compared
 from kohort.pipeline.withheld import broken_by, starred
 from kohort.recoding.recoding import PublishedColumn, Recoding
 
 if TYPE_CHECKING:
     import narwhals as nw
+    import polars as pl
 else:
-    nw = LateModule("narwhals")
+    nw, pl = LateModule("narwhals"), LateModule("polars")
 
 __all__ = ["Published", "labelled", "publish", "replaced_columns"]
 
@@ -128,7 +127,7 @@ class Published:
         frame = nw.maybe_reset_index(self.dataset.frame)
         names = [name for name in self.names if self.columns.get(name) is None]
         frame = frame.select(names or self.dataset.names[:1])  # a frame without columns has no records
-        return with_used_categories(nw.maybe_reset_index(frame[self.rows]))
+        return _with_used_categories(nw.maybe_reset_index(frame[self.rows]))
 
     @cached_property
     def arrow(self) -> pa.Table:
@@ -244,3 +243,30 @@ def labelled(published: PublishedColumn, withheld: np.ndarray, null_is_star: boo
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
+def _with_used_categories(frame: nw.DataFrame) -> Any:
+    """The dataframe, of its own kind, whose dtypes list the categories of its records and no others."""
+    native = frame.to_native()
+    if frame.implementation.is_polars():
+        return native.with_columns(_of_polars(column) for column in native)
+    changed = {name: _of_pandas(native[name]) for name in native.columns}
+    return native.assign(**{name: column for name, column in changed.items() if column is not None})
+
+
+def _of_polars(column: pl.Series) -> pl.Series:
+    if isinstance(column.dtype, pl.Enum):
+        used = set(column.unique().to_list())
+        return column.cast(pl.Enum([each for each in column.dtype.categories if each in used]))
+    return column.cast(pl.String).cast(column.dtype) if column.dtype == pl.Categorical else column
+
+
+def _of_pandas(column: Any) -> Any:
+    """The column with the categories in use; None where it has no categories."""
+    if hasattr(column.dtype, "categories"):
+        return column.cat.remove_unused_categories()
+    kind = getattr(column.dtype, "pyarrow_dtype", None)
+    if kind is None or not pa.types.is_dictionary(kind):
+        return None
+    values = without_unused(pa.chunked_array([pa.array(column)]))
+    return type(column)(type(column.array)(values), index=column.index, name=column.name)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +14,11 @@ from kohort.engines.local import refuse_too_large
 from kohort.kernels.ahead import compile_ahead
 from kohort.kernels.compile_time import compile_clock
 from kohort.pipeline.choose import Choice
-from kohort.pipeline.clock import Clock
 from kohort.pipeline.request import Request
 from kohort.problem.problem import Problem
 from kohort.recoding.recoding import Recoding
 
-__all__ = ["Solution", "solve"]
+__all__ = ["Clock", "Solution", "solve"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,3 +74,21 @@ def _cut_note(asked: float | None, by_hand: bool) -> tuple[str, ...]:
         f"The search was stopped by {by}. The same input, spec, version and seed may give another release "
         "next time, or on another machine; a search that is not stopped gives the same one.",
     )
+
+
+class Clock:
+    """Measures the seconds of each phase of a job."""
+
+    def __init__(self, seconds: dict[str, float]) -> None:
+        self.seconds = seconds
+
+    @contextmanager
+    def __call__(self, phase: str) -> Iterator[None]:
+        start = time.perf_counter()
+        yield
+        self.seconds[phase] = self.seconds.get(phase, 0.0) + time.perf_counter() - start
+
+    def set_apart(self, phase: str, seconds: float, *, of: str) -> None:
+        """Count a part of one phase as a phase of its own."""
+        self.seconds[of] -= seconds
+        self.seconds[phase] = self.seconds.get(phase, 0.0) + seconds

@@ -11,13 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from kohort.pipeline.before_after import classes_of
+import numpy as np
+
+from kohort.kernels.grouping import ranges_by_group
+from kohort.pipeline.before_after import Classes, classes_of
 from kohort.pipeline.kept_by_k import kept_by_k
-from kohort.pipeline.labelled_classes import labelled_classes
 from kohort.pipeline.prepare import Prepared
 from kohort.pipeline.publish import Published
 from kohort.pipeline.solve import Solution
-from kohort.problem.models import ClassCounts, KAnonymity, Model, PersonCells, TableModel
+from kohort.problem.attribute import Attribute
+from kohort.problem.models import ClassCounts, KAnonymity, LabelledClasses, Model, PersonCells, TableModel
 from kohort.problem.problem import Problem
 
 __all__ = ["Attempt", "promised_by_k", "solve_within_limits", "tries"]
@@ -75,7 +78,7 @@ def _keeps(prepared: Prepared, published: Published) -> bool:
         sizes = PersonCells.from_records(classes.of_record, persons, None, len(sizes)).people
     for model in promised_by_k(prepared):
         held = (
-            model.holds_in(labelled_classes(prepared, classes))
+            model.holds_in(_labelled_classes(prepared, classes))
             if isinstance(model, TableModel)
             else model.holds(ClassCounts.of_sizes(sizes))
         )
@@ -94,3 +97,36 @@ def _noted(found: Attempt, k: int) -> Attempt:
     recoding = replace(solution.recoding, guarantee=None)  # type: ignore[type-var]
     kept = replace(solution, recoding=recoding, bound=None, notes=(*solution.notes, note))
     return problem, kept, published
+
+
+def _labelled_classes(prepared: Prepared, classes: Classes) -> LabelledClasses:
+    """The classes with their labels and, where a population is given, the people whom they fit at least.
+
+    O(classes * distinct people * columns) bits. Everybody is counted who lies between the labels' first and
+    last leaf as the values of a class need them; a label may be wider, and fit more people.
+    """
+    population = prepared.problem.population
+    if population is None:
+        return LabelledClasses(classes.codes, classes.sizes)
+    fitting = [
+        _inside(leaves, *_ranges(attribute, classes))
+        for attribute, leaves in zip(prepared.attributes, population.leaves.T)
+    ]
+    people = np.zeros(len(classes.sizes), dtype=np.int64)
+    for number in range(len(people)):
+        fits = np.bitwise_and.reduce([bits[label[number]] for bits, label in fitting])
+        people[number] = population.counts[np.unpackbits(fits, count=len(population.counts)).view(bool)].sum()
+    return LabelledClasses(classes.codes, classes.sizes, people, apart=False)
+
+
+def _ranges(attribute: Attribute, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
+    """The first and last leaf of the label that the values of each class need."""
+    lo, hi = ranges_by_group(attribute.leaves, classes.of_record, len(classes.sizes))
+    return attribute.domain.closure(lo, hi)
+
+
+def _inside(leaves: np.ndarray, lo: np.ndarray, hi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each different range a bit per person of the population, and which range each class has."""
+    ranges, label = np.unique(np.column_stack([lo, hi]), axis=0, return_inverse=True)
+    bits = [np.packbits((first <= leaves) & (leaves <= last)) for first, last in ranges]
+    return np.array(bits), label.ravel()

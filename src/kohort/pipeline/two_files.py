@@ -19,9 +19,9 @@ from kohort.data.dataset import Dataset
 from kohort.data.taking import take_records
 from kohort.errors import InfeasibleError, InputError, counted
 from kohort.late import LateModule
-from kohort.pipeline.compared import compared
 from kohort.pipeline.people import refuse_missing_persons
 from kohort.pipeline.request import Request
+from kohort.verification import WrittenCheck
 
 if TYPE_CHECKING:
     from kohort.pipeline.publish import Published
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 else:
     nw = LateModule("narwhals")
 
-__all__ = ["TwoFiles", "grouped_by_person", "join_files", "refuse_no_events"]
+__all__ = ["TwoFiles", "compared", "grouped_by_person", "join_files", "refuse_no_events"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,3 +209,11 @@ def refuse_no_events(events: pa.Table) -> None:
             "No event could be published: in every class too few people have any. Ask for a smaller k, or "
             "publish the people alone."
         )
+
+
+def compared(native: Any, verified: pa.Table) -> Any:
+    """A dataframe, refused unless it holds what was verified."""
+    found, check = Dataset(native), WrittenCheck.of(verified, "the dataframe", holds_all=True)
+    check.compare(pa.table({name: found.arrow(name) for name in found.names}))
+    check.finish()
+    return native

@@ -14,9 +14,8 @@ import pyarrow.compute as pc
 
 from kohort.data.domain import STAR
 from kohort.errors import InfeasibleError
-from kohort.problem.group_counts import group_counts
 from kohort.problem.models import MODELS, NO_CONTEXT, Model
-from kohort.problem.sensitive import SensitiveAttribute
+from kohort.problem.sensitive import SensitiveAttribute, group_counts
 from kohort.verification import Verdict
 
 __all__ = ["broken_by", "refuse_dropping", "starred", "withheld_notes"]

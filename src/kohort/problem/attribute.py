@@ -12,7 +12,7 @@ from kohort.data.domain import STAR, Domain, GeneralizedValues, OrderedDomain
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
 
-__all__ = ["Attribute", "tight_domain"]
+__all__ = ["Attribute", "PopulationRows", "tight_domain"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,3 +116,15 @@ def _count_log(counts: np.ndarray) -> np.ndarray:
 def _range_sum(values: np.ndarray, lo: np.ndarray, hi: np.ndarray) -> np.ndarray:
     before = np.concatenate([[0], np.cumsum(values)])
     return before[np.asarray(hi) + 1] - before[np.asarray(lo)]
+
+
+@dataclass(frozen=True, eq=False)
+class PopulationRows:
+    """Everybody of a population by the leaves of their quasi-identifiers.
+
+    leaves  distinct rows by attributes: the leaf of each value, -1 for one that the hierarchy lacks
+    counts  how many people have each row
+    """
+
+    leaves: np.ndarray
+    counts: np.ndarray

@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from kohort.errors import InfeasibleError, InputError, UnsupportedError, counted
-from kohort.problem.attribute import Attribute
+from kohort.problem.attribute import Attribute, PopulationRows
 from kohort.problem.costs import Cost
 from kohort.problem.encoding.coded import Coded, DistinctRows
-from kohort.problem.group_counts import counts_of_all, group_counts
 from kohort.problem.histories import Histories
 from kohort.problem.items import ItemsProblem
 from kohort.problem.models import (
@@ -27,8 +26,7 @@ from kohort.problem.models import (
     ValueContext,
 )
 from kohort.problem.people_elsewhere import PeopleElsewhere
-from kohort.problem.population_rows import PopulationRows
-from kohort.problem.sensitive import SensitiveAttribute
+from kohort.problem.sensitive import SensitiveAttribute, counts_of_all, group_counts
 
 __all__ = ["Problem", "refuse_many_attributes"]
 

@@ -10,9 +10,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
+from urllib.parse import unquote
 
 from kohort.algorithms import Progress
 from kohort.engines.spark.failures import spark_failures
+from kohort.engines.spark.input_files import sha256_of_lines
 from kohort.engines.spark.source import format_of_path
 from kohort.engines.spark.values import fingerprint
 from kohort.errors import InputError, InternalError, KohortError, UnsupportedError
@@ -24,7 +26,6 @@ from kohort.io.signature import sign_file, signature_path
 from kohort.pipeline.public import public_version
 from kohort.pipeline.spark.release import SparkRelease
 from kohort.publication.judged import JudgedRelease
-from kohort.publication.spark_hashes import WHAT_IS_HASHED, sha256_of_folder
 from kohort.report.asked import check_report_path, check_version
 from kohort.report.html import write_report
 
@@ -126,7 +127,7 @@ class ReleaseOnSpark(JudgedRelease, SparkRelease):
             hashed = replace(self, notes=(*self.notes, WHAT_IS_HASHED))
             named = report is not None or secret.value is not None
             original = self.input_files.sha256(spark) if named and self.input_files is not None else None
-            hashes = {"input": original, "output": sha256_of_folder(spark, draft)}
+            hashes = {"input": original, "output": _sha256_of_folder(spark, draft)}
             known: dict[str, Any] = {"sha256": hashes, "salt": secret.value}
             if report is not None:
                 making = {**self.making, "release": PurePosixPath(out).name}
@@ -210,3 +211,22 @@ def _file_system(spark: Any, path: str) -> tuple[Any, Any]:
     context = spark.sparkContext
     place = context._jvm.org.apache.hadoop.fs.Path(path)
     return place.getFileSystem(context._jsc.hadoopConfiguration()), place
+
+
+WHAT_IS_HASHED = (
+    "The hash of the release, a folder of files, is the SHA-256 of what `sha256sum part-*` prints in that "
+    "folder."
+)
+
+
+def _sha256_of_folder(spark: Any, folder: str) -> str:
+    """The SHA-256 of the lines that `sha256sum part-*` prints: a hash and the name of each file, by name.
+
+    Each executor reads whole files; the driver gets their hashes.
+    """
+    import pyspark.sql.functions as F
+
+    with spark_failures("hash the release"):
+        files = spark.read.format("binaryFile").option("pathGlobFilter", "part-*").load(folder)
+        found = files.select("path", F.sha2("content", 256).alias("sha256")).collect()
+    return sha256_of_lines({PurePosixPath(unquote(row["path"])).name: row["sha256"] for row in found})

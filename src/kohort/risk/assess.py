@@ -15,14 +15,17 @@ from kohort.pipeline.release import VerifiedRelease
 from kohort.pipeline.size_counts import SizeCounts
 from kohort.problem.uniqueness import population_uniqueness
 from kohort.risk.attack import linkage_attack
-from kohort.risk.class_tally import class_tally, people_by_size
-from kohort.risk.classes import record_risks, unique_share
+from kohort.risk.class_tally import (
+    class_tally,
+    people_by_size,
+    record_risks,
+    unique_share,
+    weighted_population,
+)
 from kohort.risk.disclosure import attribute_disclosure
-from kohort.risk.households import household_risk
 from kohort.risk.order import order_attack
-from kohort.risk.people import dominance
+from kohort.risk.people import dominance, household_risk
 from kohort.risk.population import Population, population_of
-from kohort.risk.weights import weighted_population
 
 __all__ = ["assess_risk"]
 

@@ -1,20 +1,33 @@
 """What the classes of a table say, counted: figures of a size that does not grow with the records.
 
 A table on a cluster is counted in parts that hold whole classes, and the counts of the parts are united.
+Prosecutor, journalist and marketer risk follow from the sizes of classes (El Emam, 2013).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from kohort.data.column import Column
+from kohort.errors import percent
 from kohort.pipeline.before_after import BeforeAfter, Classes, Side
 from kohort.pipeline.size_counts import SizeCounts
 
-__all__ = ["BINS", "ClassTally", "GuessTally", "RiskyClass", "class_tally", "people_by_size"]
+__all__ = [
+    "BINS",
+    "ClassTally",
+    "GuessTally",
+    "RiskyClass",
+    "class_tally",
+    "people_by_size",
+    "record_risks",
+    "unique_share",
+    "weighted_population",
+]
 
 BINS = 10  # of how sure a guess is
 _RISKIEST = 10
@@ -240,3 +253,48 @@ def _riskiest(
     return tuple(
         RiskyClass(tuple(classes.codes[c].tolist()), int(sizes[c]), float(surest[c]), int(c)) for c in order
     )
+
+
+def record_risks(risk: np.ndarray, records: np.ndarray, threshold: float) -> dict[str, Any]:
+    """Maximum, average and share over a threshold of a risk that every record of a class has.
+
+    risk, records  per class: the probability that one of its records is found, and how many they are
+    """
+    n = int(records.sum())
+    if not n:
+        return {"maximum": 0.0, "average": 0.0, "over_threshold": 0.0}
+    over = risk > threshold * (1 + 1e-12)  # 1/10 is not over 0.1, whatever the last bit says
+    return {
+        "maximum": float(risk.max()),
+        "average": float((risk * records).sum() / n),
+        "over_threshold": float(records[over].sum() / n),
+    }
+
+
+def unique_share(people: SizeCounts) -> float:
+    """The share of people who are alone in a class of theirs; `people` are counted by its size."""
+    n = int(people.times.sum())
+    return float(people.times[people.size == 1].sum() / n) if n else 0.0
+
+
+def weighted_population(sides: BeforeAfter) -> dict[str, Any] | None:
+    """The estimated people of the population in the class that has fewest; None without weights.
+
+    A person with several records in a class counts once, with the mean of their weights.
+    """
+    before = class_tally(sides, "before").least_weight
+    if before is None:
+        return None
+    least = class_tally(sides, "after").least_weight
+    chance = None if least is None else 1 / max(least, 1.0)
+    return {
+        "before": before,
+        "after": least,
+        "chance": chance,
+        "sentence": (
+            "By the sampling weights, the published class that stands for fewest people of the population "
+            f"stands for an estimated {least or 0:,.0f}; before it was {before:,.0f}. Somebody who does not "
+            "know who is in the table finds a person with a chance of about "
+            f"{percent(chance or 0.0)} at most."
+        ),
+    }

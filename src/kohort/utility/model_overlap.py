@@ -6,6 +6,7 @@ if they are the same, 0 if they are apart.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,10 +25,9 @@ from kohort.utility.analysts_columns import (
     shares_after,
     shares_before,
 )
-from kohort.utility.formulas import Formula, read_formula
 from kohort.utility.regression import Fit, fit_linear, fit_logistic, interval_overlap
 
-__all__ = ["model_overlap", "number_overlap"]
+__all__ = ["model_overlap", "number_overlap", "read_formula"]
 
 _HOW = {
     "midpoint": "labels of numbers are read as the middle of what they cover, other labels as equal shares "
@@ -211,3 +211,47 @@ def _described(numbers: np.ndarray) -> dict[str, Any]:
         "interval": fit.intervals[0].tolist(),
         "quartiles": quartiles,
     }
+
+
+_NAME = re.compile(r"`([^`]+)`|([^`~+*:()^|]+)")
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A response and the columns that explain it."""
+
+    text: str
+    response: str
+    columns: tuple[str, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.response, *self.columns)
+
+
+def read_formula(text: object) -> Formula:
+    """Read `response ~ column + column`; a name with signs in it stands in backticks.
+
+    >>> read_formula("income ~ age + `hours per week`").columns
+    ('age', 'hours per week')
+    """
+    sides = text.split("~") if isinstance(text, str) else []
+    if len(sides) != 2:
+        raise InputError(
+            f"A model is written as 'income ~ age + sex': one column, a tilde, and others. Got {text!r}."
+        )
+    response, columns = _name(sides[0], text), tuple(_name(part, text) for part in sides[1].split("+"))
+    if len({response, *columns}) != len(columns) + 1:
+        raise InputError(f"The model {text!r} names a column twice. Name each one once.")
+    return Formula(str(text).strip(), response, columns)
+
+
+def _name(part: str, text: object) -> str:
+    found = _NAME.fullmatch(part.strip())
+    if found is None:
+        raise InputError(
+            f"The model {text!r} has {part.strip()!r} where the name of a column should be. Columns are "
+            "added with +; products, powers and functions are not possible, and names with signs stand in "
+            "backticks."
+        )
+    return (found[1] or found[2]).strip()

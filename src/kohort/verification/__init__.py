@@ -2,9 +2,7 @@
 
 from kohort.verification.attack_on_order import attack_on_order
 from kohort.verification.averages import read_averages
-from kohort.verification.caution import Caution
 from kohort.verification.demands import Original
-from kohort.verification.figures import Claim, checked_bound, checked_guarantee, checked_loss
 from kohort.verification.label_narrowing import OrderAttack
 from kohort.verification.parts import PartDemands, PartFound, WholeFound, unite_parts, verify_part
 from kohort.verification.proof import check_dual_proof
@@ -12,7 +10,18 @@ from kohort.verification.proof_of_models import check_proof
 from kohort.verification.slice_check import SliceCheck, WrittenCheck
 from kohort.verification.together import Together, verify_together
 from kohort.verification.two_files import JoinedTables, join_tables
-from kohort.verification.verdict import Check, ClassRisk, ModelVerdict, PeopleFound, Verdict
+from kohort.verification.verdict import (
+    Caution,
+    Check,
+    Claim,
+    ClassRisk,
+    ModelVerdict,
+    PeopleFound,
+    Verdict,
+    checked_bound,
+    checked_guarantee,
+    checked_loss,
+)
 from kohort.verification.verify import Verification, verify
 from kohort.verification.verify_models import published_classes, verify_models
 

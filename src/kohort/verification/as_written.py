@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any
@@ -13,10 +15,11 @@ import pyarrow.compute as pc
 from kohort.data.column import Column
 from kohort.data.counting import stretches_of
 from kohort.data.dataset import Dataset
-from kohort.errors import InternalError
+from kohort.errors import InternalError, counted
 from kohort.verification.scale import exact_number
+from kohort.verification.verdict import Caution
 
-__all__ = ["AsWritten", "compare_codes"]
+__all__ = ["AsWritten", "cautions_of_spelling", "compare_codes"]
 
 Encoded = tuple[pa.Array, Sequence[pa.Array]]
 
@@ -168,3 +171,33 @@ def _misread(column: Column) -> InternalError:
         f"Column {column.name!r} was not read as it is written: its codes stand for other values. "
         "Nothing was written. Please report this."
     )
+
+
+def cautions_of_spelling(name: str, texts: Sequence[str | None], counts: np.ndarray) -> list[Caution]:
+    """The caution about a column with a promise, if some of its values differ in spelling alone.
+
+    texts   the values; None for a missing one
+    counts  how many published records have each
+
+    >>> [caution] = cautions_of_spelling("illness", ("flu", "Flu", "gout"), np.array([3, 1, 2]))
+    >>> caution.records
+    4
+    """
+    spelled = defaultdict(list)
+    for code in np.flatnonzero(counts).tolist():
+        spelled[_plain(texts[code])].append(code)
+    alike = [code for codes in spelled.values() if len(codes) > 1 for code in codes]
+    if not alike:
+        return []
+    records = int(counts[alike].sum())
+    what = (
+        f"{counted(len(alike), 'value')} of {name!r}, in {counted(records, 'record')}, differ from another "
+        "one only in capitals, in spaces around them or in how their letters are encoded, or are empty where "
+        "others are missing; its promise takes them for different values."
+    )
+    advice = "Write equal values alike, and missing ones in one way; then make the release again."
+    return [Caution("spelled-alike", what, advice, column=name, records=records)]
+
+
+def _plain(text: str | None) -> str:
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", text or "").strip().casefold())

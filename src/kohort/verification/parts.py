@@ -22,13 +22,11 @@ from kohort.data.hierarchy import Hierarchy
 from kohort.errors import counted
 from kohort.problem.attribute import Attribute
 from kohort.verification.against_original import check_coverage, label_pairs
-from kohort.verification.as_written import AsWritten, compare_codes
-from kohort.verification.caution import Caution
+from kohort.verification.as_written import AsWritten, cautions_of_spelling, compare_codes
 from kohort.verification.measure import COST_NAMES, PublishedTable, measure_costs
 from kohort.verification.people import persons_in_release
 from kohort.verification.promises import Promise, Stated, stated
 from kohort.verification.reading import read_column
-from kohort.verification.spelling import cautions_of_spelling
 from kohort.verification.tree import compare_tree
 from kohort.verification.unprotected import (
     Certainty,
@@ -37,7 +35,7 @@ from kohort.verification.unprotected import (
     certainty_of,
     no_promise_at_all,
 )
-from kohort.verification.verdict import Check, ModelVerdict, PeopleFound, Verdict
+from kohort.verification.verdict import Caution, Check, ModelVerdict, PeopleFound, Verdict
 from kohort.verification.verify import Verification
 from kohort.verification.verify_models import published_classes, verify_models
 

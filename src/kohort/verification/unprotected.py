@@ -9,8 +9,8 @@ import numpy as np
 
 from kohort.data.counting import stretches_of
 from kohort.errors import counted, percent
-from kohort.verification.caution import Caution
 from kohort.verification.promises import Counts, Promise
+from kohort.verification.verdict import Caution
 
 __all__ = [
     "Certainty",

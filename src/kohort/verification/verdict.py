@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
-from typing import Any
+from math import isfinite
+from typing import Any, Literal
 
 import pyarrow as pa
 
-from kohort.errors import counted
-from kohort.verification.caution import Caution
+from kohort.display import Display, Figures
+from kohort.errors import InternalError, counted
 from kohort.verification.promises.promise import Measure
-from kohort.verification.verdict_display import verdict_display
 
-__all__ = ["Check", "ClassRisk", "ModelVerdict", "PeopleFound", "Verdict"]
+__all__ = [
+    "Caution",
+    "Check",
+    "Claim",
+    "ClassRisk",
+    "ModelVerdict",
+    "PeopleFound",
+    "Verdict",
+    "checked_bound",
+    "checked_guarantee",
+    "checked_loss",
+]
 
 
 @dataclass(frozen=True)
@@ -118,7 +130,7 @@ class Verdict:
 
     def _repr_html_(self) -> str:
         """How a notebook shows a verdict, without any value of the table."""
-        return verdict_display(self).html()
+        return _verdict_display(self).html()
 
     def reasons(self) -> list[str]:
         """Why the verdict does not hold: a sentence for each reason."""
@@ -155,3 +167,133 @@ def as_number(value: Measure | None) -> int | float | None:
     if isinstance(value, Fraction):
         return value.numerator if value.denominator == 1 else float(value)
     return value
+
+
+def _verdict_display(verdict: Verdict) -> Display:
+    """The promises with what was asked and measured; no value of the table, not even of failing classes."""
+    smallest = "" if verdict.smallest_class is None else f", the smallest with {verdict.smallest_class:,}"
+    extent = (
+        f"{counted(verdict.records, 'record')} in {counted(verdict.classes, 'class', 'classes')}{smallest}; "
+        f"{verdict.withheld:,} withheld."
+    )
+    cautions = [f"Not protected: {caution.what} {caution.advice}" for caution in verdict.cautions]
+    parts: list[str | Figures]
+    parts = [extent, *verdict.reasons(), *(cautions if verdict.holds else []), _promises(verdict)]
+    if not verdict.holds:
+        return Display("At least one promise does not hold", parts, "red")
+    if any(check.holds is None for check in verdict.checks):
+        return Display("What was checked holds, but not everything was checked", parts, "amber")
+    if cautions:
+        return Display("Every promise holds, but not everything is protected", parts, "amber")
+    return Display("Every promise holds", parts, "green")
+
+
+def _promises(verdict: Verdict) -> Figures:
+    rows = [
+        [model.promise, _number(model.asked), _number(model.measured), _mark(model.holds)]
+        for model in verdict.models
+    ]
+    rows += [[check.name, "", "", _mark(check.holds)] for check in verdict.checks]
+    return Figures(["promised or checked", "asked", "measured", "holds"], rows, left=["promised or checked"])
+
+
+def _number(value: Measure | None) -> str:
+    return "-" if value is None else f"{float(value):.4g}"
+
+
+def _mark(holds: bool | None) -> str:
+    return "not checked" if holds is None else "yes" if holds else "NO"
+
+
+@dataclass(frozen=True)
+class Caution:
+    """Something that the promises do not cover, although every one of them holds.
+
+    It is public: certificate and report show it. So it says only what anybody can count in the release.
+
+    kind     a short name for machines, such as `no-promise`
+    what     a sentence: what is not protected; it names columns and counts, never a value
+    advice   a sentence: what to do about it
+    add      what to add to the spec for that, as in the spec, or None
+    column   the column that it is about, or None
+    records  how many published records it is about, or None where that cannot be counted
+    """
+
+    kind: str
+    what: str
+    advice: str
+    column: str | None = None
+    records: int | None = None
+    add: Mapping[str, Any] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "column": self.column,
+            "records": self.records,
+            "what": self.what,
+            "advice": self.advice,
+            "add": self.add,
+        }
+
+
+_ROUNDING = 1e-6  # relative: solvers of linear programs are no more exact
+_TINY = 1e-9
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A figure and what speaks for it.
+
+    evidence  checked: verification proved it again, by code of its own; solver: a solver or the search says
+              so, and nothing checked it; theorem: a paper proves it of the algorithm; stated: it is only said
+    reason    which proof, solver or paper that is, in words
+    """
+
+    figure: float
+    evidence: Literal["checked", "solver", "theorem", "stated"]
+    reason: str
+
+    def to_dict(self) -> dict[str, str | float]:
+        return asdict(self)
+
+
+def checked_loss(loss: Mapping[str, float]) -> dict[str, float]:
+    """The measured costs, or InternalError where one is negative or no finite number."""
+    for name, value in loss.items():
+        if not (isfinite(value) and value >= -_TINY):
+            raise _contradiction(f"the {name} measured on the published table is {value}")
+    return dict(loss)
+
+
+def checked_bound(bound: float | None, cost: float, what: str = "cost") -> float | None:
+    """A lower bound on a cost; InternalError where it is above the cost by more than rounding."""
+    if bound is None:
+        return None
+    if not (isfinite(bound) and bound >= -_TINY):
+        raise _contradiction(f"the lower bound on the {what} is {bound}")
+    if bound > cost + _ROUNDING * abs(cost) + _TINY:
+        raise _contradiction(f"the lower bound on the {what}, {bound:.9g}, is above the {what}, {cost:.9g}")
+    return min(max(bound, 0.0), cost)
+
+
+def checked_guarantee(guarantee: float | None, cost: float, bound: float | None) -> float | None:
+    """The approximation factor of the cost; InternalError where other figures contradict it.
+
+    bound  a lower bound that the same algorithm proved, on which the factor rests: cost / bound is no more
+           than the factor. None where there is none; a bound from elsewhere may be weaker than the factor.
+    """
+    if guarantee is None:
+        return None
+    if not (isfinite(guarantee) and guarantee >= 1 - _TINY):
+        raise _contradiction(f"the guarantee is {guarantee}, and no cost is below the least cost")
+    if bound is not None and cost > guarantee * bound * (1 + _ROUNDING) + _TINY:
+        raise _contradiction(
+            f"a cost of at most {guarantee:.6g} times the least cost is guaranteed, but the cost is "
+            f"{cost:.9g} and only {bound:.9g} is proven"
+        )
+    return guarantee
+
+
+def _contradiction(what: str) -> InternalError:
+    return InternalError(f"A figure cannot be right: {what}. The release was not made. Please report this.")

@@ -16,16 +16,15 @@ from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, counted
 from kohort.problem.attribute import Attribute
 from kohort.problem.roles import Roles
-from kohort.verification.caution import Caution
+from kohort.verification.as_written import cautions_of_spelling
 from kohort.verification.classes import PublishedClasses
 from kohort.verification.demands import Demands
 from kohort.verification.histories import PublishedHistories
 from kohort.verification.people import CountedPeople
 from kohort.verification.promises import OF_TABLES, Counts, Judged, Promise, Stated, Values, stated
-from kohort.verification.spelling import cautions_of_spelling
 from kohort.verification.two_files import Eventless
 from kohort.verification.unprotected import caution_about, certainty_of, no_promise_at_all
-from kohort.verification.verdict import Check, ClassRisk, ModelVerdict, PeopleFound, Verdict
+from kohort.verification.verdict import Caution, Check, ClassRisk, ModelVerdict, PeopleFound, Verdict
 
 __all__ = ["Judge", "published_classes", "verify_models"]
 

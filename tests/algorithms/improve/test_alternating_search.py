@@ -7,10 +7,9 @@ from hypothesis import strategies as st
 
 import kohort as ko
 from kohort.algorithms import Run
-from kohort.algorithms.improve import large_tables, region_search, searched_records
-from kohort.algorithms.improve.alternating_search import searched_in_turns
-from kohort.algorithms.improve.closures import closures
-from kohort.algorithms.improve.searched_records import SearchedRecords
+from kohort.algorithms.improve import large_tables, region_search
+from kohort.algorithms.improve.assignment_search import closures
+from kohort.algorithms.improve.large_tables import SearchedRecords, searched_in_turns
 from kohort.algorithms.improve.staged_prices import low_prices
 from kohort.algorithms.mining.closed_records import mine_closed_records, record_costs
 from kohort.algorithms.mondrian.mondrian import Mondrian
@@ -50,7 +49,7 @@ def test_searched_records_have_the_supports_and_costs_of_the_mined_ones(problem,
     if priced is None:
         return
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(searched_records, "_MOST_SLACK", slack)
+        patch.setattr(large_tables, "_MOST_SLACK", slack)
         some = SearchedRecords(priced).with_groups(groups)
     every, found = known(problem), [tuple(nodes) for nodes in some.closed.nodes.tolist()]
     assert len(set(found)) == len(found)

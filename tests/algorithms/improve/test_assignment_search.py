@@ -9,7 +9,7 @@ import kohort as ko
 from by_definition import slot_opening as twin
 from by_definition.assignment import audit, placed
 from kohort.algorithms import Run
-from kohort.algorithms.improve import parallel_ruin
+from kohort.algorithms.improve import search_turns
 from kohort.algorithms.improve.assignment_search import AssignedPieces, AssignmentSearch
 from kohort.algorithms.improve.kernels import slot_filling, slot_opening, slot_ruin
 from kohort.algorithms.improve.kernels.assignment import undo
@@ -308,7 +308,7 @@ def test_changes_turn_one_assignment_into_the_other(search, seed):
 @given(settled_searches(), st.integers(0, 1000), st.sampled_from([0.0, 0.2]))
 def test_two_searches_keep_every_record_and_promise(search, seed, heat):
     before, twin_search = search.state.figures[0].real_cost, search.twin()
-    parallel_ruin.ruin_together(search, twin_search, search.near(), seed, 120, Run(), heat)
+    search_turns.ruin_together(search, twin_search, search.near(), seed, 120, Run(), heat)
     assert_all_is_well(search)
     assert placed(search.state) == placed(twin_search.state)
     assert heat or search.state.figures[0].real_cost <= before

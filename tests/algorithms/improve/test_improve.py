@@ -24,7 +24,7 @@ from kohort.algorithms.improve.kernels.assignment import undo
 from kohort.algorithms.improve.kernels.promises import recount, shortfall
 from kohort.algorithms.improve.kernels.slot_opening import try_close, try_open
 from kohort.algorithms.improve.model_rules import promises_of
-from kohort.algorithms.improve.parallel_ruin import ruin_together
+from kohort.algorithms.improve.search_turns import ruin_together
 from kohort.algorithms.mining.closed_records import mine_closed_records, record_costs
 from kohort.algorithms.mondrian.mondrian import Mondrian
 from kohort.algorithms.proofs.dual_bound import dual_bound, dual_prices

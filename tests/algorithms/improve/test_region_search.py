@@ -13,10 +13,8 @@ import kohort as ko
 from by_definition.group_costs import record_cost_by_definition
 from kohort.algorithms import Run
 from kohort.algorithms.auto import Auto
-from kohort.algorithms.improve import local_cells as cells_module
 from kohort.algorithms.improve import region_search
-from kohort.algorithms.improve.local_cells import local_cells, present_leaves
-from kohort.algorithms.improve.region_search import regrouped_in_regions
+from kohort.algorithms.improve.region_search import local_cells, present_leaves, regrouped_in_regions
 from kohort.algorithms.kernels.cell_costs import cell_cost
 from kohort.algorithms.mondrian.mondrian import Mondrian
 from small_problems import ShortRun, problems
@@ -110,7 +108,7 @@ def test_the_result_depends_on_the_seed_alone_on_any_number_of_threads(monkeypat
 
 
 def test_regions_with_many_leaves_are_halved(monkeypatch):
-    monkeypatch.setattr(cells_module, "_MOST_PAIRS", 100)
+    monkeypatch.setattr(region_search, "_MOST_PAIRS", 100)
     problem = hospital(300, time_limit=1e-9).problem
     start = Mondrian().solve(problem, Run())
     found = regrouped_in_regions(problem, start, Run(), 0.01).group_of_record

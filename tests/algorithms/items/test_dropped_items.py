@@ -12,7 +12,7 @@ from by_definition.itemsets import rare_itemsets
 from by_definition.local_items import above, unsupported
 from items_cases import items_cases
 from kohort.algorithms import Run
-from kohort.algorithms.items.rare_item_bound import rare_item_bound
+from kohort.algorithms.items.improve import rare_item_bound
 from kohort.errors import InputError
 from kohort.recoding.item_nodes import DROPPED
 

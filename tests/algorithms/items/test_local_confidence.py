@@ -17,7 +17,7 @@ from items_cases import items_cases
 from kohort.algorithms import Run
 from kohort.algorithms.items.kernels.local_confidence import LocalRules, split_node_with_room, tells_at
 from kohort.algorithms.items.local_search import LocalSearch
-from kohort.algorithms.items.telling_items import solve_items
+from kohort.algorithms.items.with_items import solve_items
 from kohort.data.baskets import code_baskets
 from kohort.errors import InfeasibleError
 from kohort.problem.items import ItemsProblem

@@ -15,7 +15,7 @@ from by_definition.itemsets import rare_itemsets
 from by_definition.local_items import above, candidates, unsupported
 from items_cases import fig_2, items_cases
 from kohort.algorithms import Run
-from kohort.algorithms.items.rare_item_bound import rare_item_bound
+from kohort.algorithms.items.improve import rare_item_bound
 from kohort.data.baskets import code_baskets
 from kohort.io.baskets import BasketShape
 from kohort.io.data_files import read_data

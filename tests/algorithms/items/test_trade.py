@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import kohort as ko
-from kohort.algorithms.items.trade import Trade, best_trade, trade_notes
+from kohort.algorithms.items.with_items import Trade, best_trade, trade_notes
 
 EVEN = np.array([0.5, 0.5])
 

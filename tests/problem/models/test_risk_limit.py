@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import kohort as ko
 from by_definition.risk_limit import keeps, negative_binomial, population_risk, sample_risks, share_above
 from kohort.problem.models import ClassCounts, RiskLimit
-from kohort.problem.models.expected_risk import expected_risk
+from kohort.problem.models.risk_limit import expected_risk
 
 SIZES = st.lists(st.integers(1, 12), min_size=1, max_size=8)
 LIMITS = st.fractions(Fraction(1, 20), 1, max_denominator=24)

@@ -15,7 +15,6 @@ import numpy as np
 from kohort.algorithms.again.blocks import with_blocks
 from kohort.algorithms.again.joining import swapped
 from kohort.algorithms.again.kernels.vacancies import fill_vacancies
-from kohort.algorithms.again.part_of_problem import part_of_problem
 from kohort.algorithms.again.standing import Standing
 from kohort.algorithms.run import Run
 from kohort.algorithms.solver import Solver
@@ -78,7 +77,7 @@ class HistoryKeeping:
         if not len(left):
             return None
         try:
-            part = part_of_problem(problem, left, may_wait)
+            part = _part_of_problem(problem, left, may_wait)
         except InfeasibleError:
             return None
         return self._groups(part, run)
@@ -238,3 +237,29 @@ def _settled(problem: Problem, standing: Standing, placed: PlacedGroups, run: Ru
     left, entered = np.concatenate(before), np.concatenate(after)
     group_of[entered], place_of[entered] = group_of[left], place_of[left]
     return replace(placed, group_of_record=group_of, place_of_record=place_of)
+
+
+def _part_of_problem(problem: Problem, records: np.ndarray, max_withheld: int) -> Problem:
+    """What is asked of some records alone; raises InfeasibleError where it is impossible for them.
+
+    max_withheld  how many of them may be withheld
+    """
+    n_records = len(records)
+    columns = {
+        name: replace(s, column=replace(s.column, codes=s.column.codes[records]))
+        for name, s in problem.sensitive.items()
+    }
+    masses = problem.masses
+    return problem.varied(
+        attributes=tuple(
+            replace(a, column=replace(a.column, codes=a.column.codes[records])) for a in problem.attributes
+        ),
+        sensitive=columns,
+        suppression=_share(max_withheld, n_records),
+        masses=None if masses is None else masses[records] / masses[records].mean(),
+    )
+
+
+def _share(max_withheld: int, n_records: int) -> float:
+    """A share of the records that is at most this many of them, in few digits so that it is exact in text."""
+    return min(max_withheld * 1_000_000 // max(n_records, 1), 999_999) / 1_000_000

@@ -9,7 +9,6 @@ import numpy as np
 
 from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.closed_records.greedy_cover import cover_guarantee, disjoint_cover
-from kohort.algorithms.closed_records.regions import split_region
 from kohort.algorithms.mining.closed_records import ClosedRecords, MinedRows, guess_number, mine
 from kohort.algorithms.out_of_time import SHARE_BEFORE, mondrian_instead
 from kohort.algorithms.refusals import refuse_without_hierarchies
@@ -137,7 +136,7 @@ class KAnonCF(Algorithm):
             rows = todo.pop()
             part = table.part(rows)
             run.report("solving regions", float((group_of_slot >= 0).mean()))
-            parts = split_region(part, problem) if part.counts.sum() >= 2 * problem.k else None
+            parts = _split_region(part, problem) if part.counts.sum() >= 2 * problem.k else None
             closed = self._mined_part(part, problem.k, run.in_silence(), may_refuse=parts is not None)
             if closed is None:
                 todo.extend(rows[inside] for inside in reversed(parts or []))
@@ -194,3 +193,37 @@ def _regions_note(expected: float, algorithm: KAnonCF, n_regions: int) -> str:
         f"table was split into {n_regions} regions of at most about {algorithm.records:g} million each, "
         "solved one by one. The guarantee holds inside each region only."
     )
+
+
+def _split_region(table: MinedRows, problem: Problem) -> list[np.ndarray] | None:
+    """The rows of each part of a table, or None if the table cannot be cut.
+
+    The parts are the children of the table's node in one attribute, where children with fewer than k records
+    are pooled. The attribute is the one whose parts cost least.
+    """
+    best, best_cost = None, np.inf
+    for attribute, node in enumerate(table.closure()):
+        parts = _parts(table, attribute, int(node), problem.k)
+        if len(parts) < 2:
+            continue
+        cost = sum(_cost(table.part(rows), problem.coded.node_costs) for rows in parts)
+        if cost < best_cost:
+            best, best_cost = parts, cost
+    return best
+
+
+def _parts(table: MinedRows, attribute: int, node: int, k: int) -> list[np.ndarray]:
+    child = table.nodes_at(attribute, table.lineages.depth[node] + 1)
+    if child is None:
+        return []
+    parts = [np.flatnonzero(child == c) for c in np.unique(child)]
+    parts.sort(key=lambda rows: int(table.counts[rows].sum()))
+    while len(parts) > 1 and table.counts[parts[0]].sum() < k:  # pool the smallest two until none is small
+        parts[:2] = [np.sort(np.concatenate(parts[:2]))]
+        parts.sort(key=lambda rows: int(table.counts[rows].sum()))
+    return parts
+
+
+def _cost(part: MinedRows, node_costs: list[np.ndarray]) -> float:
+    nodes = part.closure() - part.node_start
+    return float(part.counts.sum()) * sum(float(cost[node]) for cost, node in zip(node_costs, nodes))

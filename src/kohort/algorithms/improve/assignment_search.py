@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kohort.algorithms.improve.closures import closures
 from kohort.algorithms.improve.kernels.assignment import Offers, assign_all, new_assignment, reassign
 from kohort.algorithms.improve.kernels.open_slots import sync_lists
 from kohort.algorithms.improve.kernels.slot_opening import gather_at, open_in_order, place_waiting, try_close
@@ -18,10 +17,11 @@ from kohort.algorithms.mining.closed_records import ClosedRecords
 from kohort.algorithms.proofs.dual_bound import DualPrices
 from kohort.algorithms.run import Run
 from kohort.errors import InternalError
+from kohort.kernels.grouping import ranges_by_group
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
-__all__ = ["AssignedPieces", "AssignmentSearch"]
+__all__ = ["AssignedPieces", "AssignmentSearch", "closures"]
 
 # shares of the cost of `*`: how much above its price a record would pay rather than wait, and slacks
 _WILLING = (0.0, 0.003, 0.01, 0.03, 0.1)
@@ -273,3 +273,15 @@ class AssignmentSearch:
         of_record = np.empty(self.problem.n_records, dtype=np.int32)
         of_record[np.argsort(self.unit_of_record, kind="stable")] = group
         return of_record
+
+
+def closures(problem: Problem, groups: Groups) -> np.ndarray:
+    """Per group and attribute, the lowest node of the hierarchy that covers the records of the group.
+
+    A value that its hierarchy lacks has the root alone above it. O(records * attributes).
+    """
+    nodes = np.empty((groups.n_groups, len(problem.attributes)), dtype=np.int64)
+    for j, (tree, attribute) in enumerate(zip(problem.coded.hierarchies, problem.attributes)):
+        lo, hi = ranges_by_group(attribute.leaves, groups.group_of_record, groups.n_groups)
+        nodes[:, j] = np.where((lo == hi) & tree.hidden[lo], 0, tree.node(lo, hi))
+    return nodes

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
+from itertools import count
 
 import numpy as np
 
-from kohort.algorithms.improve.alternating_search import searched_in_turns
+from kohort.algorithms.improve.assignment_search import AssignmentSearch, closures
 from kohort.algorithms.improve.region_search import regrouped_in_regions
+from kohort.algorithms.improve.search_turns import SearchTurns
 from kohort.algorithms.improve.staged_prices import StagedPrices, low_prices
-from kohort.algorithms.mining.closed_records import can_mine
+from kohort.algorithms.mining.closed_records import ClosedRecords, MinedRows, can_mine, record_costs
 from kohort.algorithms.proofs.cell_prices import bound_of_cells, cell_proof, is_proven, priced_portions
 from kohort.algorithms.proofs.cells import Cells, cells_of
 from kohort.algorithms.proofs.charge_bound import lower_bound
@@ -21,14 +24,13 @@ from kohort.kernels.threads import thread_count
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
-__all__ = ["improve_large"]
+__all__ = ["SearchedRecords", "improve_large", "searched_in_turns"]
 
 _MOST_WITH_RECORDS = 500_000  # records: the search with closed records takes some hundred bytes for each
 _SECONDS_PER_RECORD = 0.00005  # with less time, mining before the search would take too much of it
 _SHARE_FOR_MINING = 0.2  # of the time, before the search
 _SHARE_FOR_BOUND, _SHARE_FOR_LATE_MINING = 0.4, 0.6  # of the time, and of what is left: after the search
-_SHARE_FOR_WEAK_BOUND = 0.1  # of the time
-_SHARE_FOR_CELLS = 0.3  # of the time: for a bound that is proven cell by cell
+_SHARE_FOR_WEAK_BOUND, _SHARE_FOR_CELLS = 0.1, 0.3  # of the time; cells: for a bound proven cell by cell
 _USABLE = 0.75  # of this time: regions end a little late, and cores wait for each other
 _SECONDS_OF_CELLS = 0.000015  # CPU seconds to mine the cells, per record
 _ROW_ROUNDS_PER_SECOND = 0.3e9  # rows under closed records times rounds, on one core
@@ -158,3 +160,142 @@ def _weakly_bounded(problem: Problem, found: Groups, run: Run) -> Groups:
     bound = max((bound for bound in bounds if bound is not None), default=None)
     note = _IN_REGIONS if bound is None else f"{_IN_REGIONS} {_WEAK_BOUND}"
     return replace(found, bound=bound, notes=(note,))
+
+
+_NEAR_SLACK = 0.01  # share of the cost of `*`: prices of large tables are found in few rounds, and are rough
+_TURNS = 3  # in regions, before closed records are tried again
+_SHARE_WITH_RECORDS = 0.3  # of the time that is left: each time closed records are tried
+_WORTH_A_STRETCH = 0.005  # share of the cost: what a stretch of rounds with closed records must win to go on
+
+
+def searched_in_turns(groups: Groups, priced: StagedPrices, run: Run, worth: float) -> Groups:
+    """Groups of no greater cost than those given, that satisfy every model.
+
+    priced  prices of a large table, and the closed records that they were checked against
+
+    With closed records, many records change their groups at once; in regions, single records and small
+    groups. Each can improve what the other leaves. They take turns until the time is up, or until both
+    together lower the cost by less than the share `worth`.
+    """
+    records, before, stretches = SearchedRecords(priced), np.inf, 0
+    for turn in count():
+        search = _first_search(records, groups, run, construct=turn == 0)
+        turns = SearchTurns(search, priced.prices, priced.bound)
+        turns.number = stretches
+        turns.ruin(run.share_of_time(_SHARE_WITH_RECORDS), _WORTH_A_STRETCH)
+        search.check()
+        total, groups, stretches = search.total, _kept(search, groups), turns.number
+        if turns.is_done(run) or total > before * (1 - worth):
+            return groups
+        del search, turns  # before the next search takes its memory
+        numbers = range(_TURNS * turn, _TURNS * (turn + 1))
+        groups, before = regrouped_in_regions(priced.problem, groups, run, worth, turns=numbers), total
+    raise AssertionError
+
+
+def _first_search(records: SearchedRecords, groups: Groups, run: Run, *, construct: bool) -> AssignmentSearch:
+    """An assignment to closed records near the prices, of no greater cost than the groups.
+
+    construct  whether to build one from the prices
+    """
+    near = records.with_groups(groups)
+    search = AssignmentSearch(
+        near.problem, near.closed, near.cost, near.star, near.prices, near_slack=_NEAR_SLACK
+    )
+    if construct:
+        run.report("opening closed records", 0.0)
+        search.construct(run)
+    if search.n_waiting or search.cost_of(groups) < search.total:
+        search.start_from(groups)
+    search.improve(run, far=construct)
+    return search
+
+
+def _kept(search: AssignmentSearch, before: Groups) -> Groups:
+    """The groups of a search, or those from before if not every model holds exactly."""
+    found, problem = Groups(search.groups()), search.problem
+    everyone = np.arange(problem.n_records)
+    holds = problem.satisfied(found.group_of_record, everyone, found.n_groups).all()
+    return found if holds else before
+
+
+_MOST_SLACK = 0.03  # share of the cost of `*`
+
+
+class SearchedRecords:
+    """Some of the closed records of a table, chosen by their prices, to which those of groups are added.
+
+    A table has millions of closed records, most of which no good release opens. A search that knows only
+    those of little slack needs a small part of the memory and time.
+    """
+
+    def __init__(self, priced: StagedPrices) -> None:
+        self.priced = priced
+        self.mined = MinedRows.of(priced.problem)
+        self.is_near = priced.prices.slack <= _MOST_SLACK * priced.star
+        self._factor = np.random.default_rng(0).integers(1, 2**62, len(self.mined.node_start))
+
+    def with_groups(self, groups: Groups) -> StagedPrices:
+        """The closed records of little slack, the most general one, and those that groups are published as.
+
+        The most general one comes first. Those that are not among the priced ones, since they cost too much,
+        count as if they had the most slack of those that are tried.
+        """
+        nodes = np.unique(closures(self.priced.problem, groups), axis=0)
+        place = self._places(nodes)
+        kept = self.is_near.copy()
+        kept[place[place >= 0]] = True
+        root = (self.mined.closure() - self.mined.node_start)[None, :]
+        is_mined = self._places(root)[0] >= 0  # then it is the first one
+        kept[0] |= is_mined
+        added = nodes[(place < 0) & (nodes != root).any(axis=1)]
+        dear = self._supported(added if is_mined else np.concatenate([root, added]))
+        slack = np.full(len(dear), _MOST_SLACK * self.priced.star)
+        slack[: not is_mined] = np.inf
+        return self._joined(dear, slack, kept)
+
+    def _places(self, nodes: np.ndarray) -> np.ndarray:
+        """The place of each row of nodes among the priced closed records; -1 if it is none of them."""
+        wanted = nodes.astype(np.int64) @ self._factor
+        keys, order = self._sorted_keys
+        at = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        same = (keys[at] == wanted) & (self.priced.closed.nodes[order[at]] == nodes).all(axis=1)
+        return np.where(same, order[at], -1)
+
+    @cached_property
+    def _sorted_keys(self) -> tuple[np.ndarray, np.ndarray]:
+        """A hash of the nodes of each closed record, ascending, and the closed records in this order."""
+        keys = np.zeros(len(self.priced.closed), dtype=np.int64)
+        for column, factor in zip(self.priced.closed.nodes.T, self._factor):
+            keys += column * factor
+        order = np.argsort(keys)
+        return keys[order], order
+
+    def _supported(self, nodes: np.ndarray) -> ClosedRecords:
+        """Closed records with these nodes, which are few. O(closed records * rows * attributes)."""
+        under, counts = [], self.mined.counts
+        for record in nodes + self.mined.node_start:
+            rows = np.arange(len(counts), dtype=np.int32)
+            for attribute, node in enumerate(record):
+                at_depth = self.mined.nodes_at(attribute, self.mined.lineages.depth[node])
+                assert at_depth is not None
+                rows = rows[at_depth[rows] == node]
+            under.append(rows)
+        start = np.cumsum([0, *map(len, under)])
+        weight = np.array([counts[rows].sum() for rows in under], dtype=np.int64)
+        rows = np.concatenate([np.zeros(0, dtype=np.int32), *under])
+        return ClosedRecords(nodes.astype(np.int32), weight, start, rows, complete=True)
+
+    def _joined(self, dear: ClosedRecords, slack: np.ndarray, kept: np.ndarray) -> StagedPrices:
+        priced, near = self.priced, self.priced.closed.subset(kept)
+        closed = ClosedRecords(
+            np.concatenate([dear.nodes, near.nodes]),
+            np.concatenate([dear.weight, near.weight]),
+            np.concatenate([dear.start[:-1], near.start + dear.start[-1]]),
+            np.concatenate([dear.rows, near.rows]),
+            complete=False,
+        )
+        cost = np.concatenate([record_costs(priced.problem, dear), priced.cost[kept]])
+        level = np.concatenate([cost[: len(dear)], priced.prices.level[kept]])
+        prices = replace(priced.prices, slack=np.concatenate([slack, priced.prices.slack[kept]]), level=level)
+        return replace(priced, closed=closed, cost=cost, prices=prices, loop=None)

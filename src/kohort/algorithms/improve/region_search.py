@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import count
@@ -12,19 +12,19 @@ import numpy as np
 from kohort.algorithms.compact_rows import compact_rows
 from kohort.algorithms.improve.group_search import GroupSearch, cut_large
 from kohort.algorithms.improve.kernels.group_ejection import MOST_CHANGED
+from kohort.algorithms.improve.kernels.local_pairs import fill_pairs
 from kohort.algorithms.improve.kernels.promises import Promises
-from kohort.algorithms.improve.local_cells import can_be_searched, fits_memory, local_cells, present_leaves
 from kohort.algorithms.improve.model_rules import promises_of
 from kohort.algorithms.mondrian.cutting import cells_of
 from kohort.algorithms.proofs.measured_units import in_measured_units
 from kohort.algorithms.run import Run, Standing
 from kohort.kernels.threads import thread_count
-from kohort.problem.encoding.layout import Tables
+from kohort.problem.encoding.layout import ATTRIBUTE, SET, TREE, CellCosts, Tables
 from kohort.problem.encoding.tables import attribute_of_node
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
-__all__ = ["regrouped_in_regions"]
+__all__ = ["local_cells", "present_leaves", "regrouped_in_regions"]
 
 _GROUPS, _MOST_GROUPS = 250, 2_000  # in a region of the first turn, and of later ones: twice as many each
 _ROUNDS, _MOST_ROUNDS = 12, 48  # per group in the first turn, and in later ones: twice as many each
@@ -124,12 +124,12 @@ class _RegionSearch:
         rows = self.rows[part, : len(self.problem.attributes)]
         leaves = present_leaves(rows)
         n_groups = int(labels.max()) + 1
-        if n_groups > 1 and not fits_memory(leaves, n_groups):
+        if n_groups > 1 and not _fits_memory(leaves, n_groups):
             halves = [np.flatnonzero((labels < n_groups // 2) == first) for first in (True, False)]
             (cost, found), (other_cost, other) = (self._searched(part[half], seed, run) for half in halves)
             labels[halves[0]], labels[halves[1]] = found, other + int(found.max()) + 1
             return cost + other_cost, labels
-        if not can_be_searched(leaves):
+        if not _can_be_searched(leaves):
             return np.inf, labels
         cells, rows = local_cells(self.problem.coded.tables, rows, leaves)
         return self._regrouped(
@@ -206,3 +206,50 @@ def _surplus(rows: np.ndarray, group: np.ndarray, k: int) -> np.ndarray:
     order = np.argsort(labels, kind="stable")
     rank = np.arange(len(order)) - np.searchsorted(labels[order], labels[order])
     return records[order[rank >= _ENOUGH * k]]
+
+
+_MOST_PAIRS, _MOST_COUNTS = 4_000_000, 400_000  # pairs of leaves of a column; groups times leaves
+_LARGEST = 1 << 26  # pairs of leaves of a single group: half a gigabyte
+
+
+def present_leaves(rows: np.ndarray) -> list[np.ndarray]:
+    """Per attribute the leaves that occur, ascending."""
+    return [np.unique(column) for column in rows.T]
+
+
+def _fits_memory(leaves: Sequence[np.ndarray], n_groups: int) -> bool:
+    """Whether the costs of all pairs of these leaves, and their counts in all groups, fit a cache."""
+    numbers = np.array([len(some) for some in leaves])
+    return bool((numbers**2).sum() <= _MOST_PAIRS and numbers.sum() * n_groups <= _MOST_COUNTS)
+
+
+def _can_be_searched(leaves: Sequence[np.ndarray]) -> bool:
+    """Whether the costs of all pairs of the leaves of a single group can be kept at all."""
+    return sum(len(some) ** 2 for some in leaves) <= _LARGEST
+
+
+def local_cells(
+    tables: Tables, rows: np.ndarray, leaves: Sequence[np.ndarray]
+) -> tuple[CellCosts, np.ndarray]:
+    """The costs of cells over any two leaves that occur in these rows, and the rows in terms of these.
+
+    leaves  the leaves that occur, as `present_leaves` gives them
+
+    A column may have many thousand leaves where a region has a hundred. Leaves that occur are numbered from
+    0, in their order, and the costs are those of the whole domain: intervals count the values between their
+    ends whether they occur or not. Memory: the square of the leaves that occur.
+    """
+    about = np.zeros(rows.shape[1], dtype=ATTRIBUTE).view(np.recarray)
+    local, pairs = np.empty(rows.shape, dtype=np.int32), []
+    for a, present in enumerate(leaves):
+        local[:, a] = np.searchsorted(present, rows[:, a])
+        costs = np.zeros((len(present), len(present)) if tables.kind[a] != SET else (0, 0))
+        fill_pairs(tables, a, present[: len(costs)].astype(np.int64), costs)
+        pairs.append(costs.ravel())
+        about[a].loners_from = np.searchsorted(present, tables.loners_from[a])
+    about.kind = np.where(tables.kind == SET, SET, TREE)
+    about.n_leaves = [len(present) for present in leaves]
+    about.leaf_start = np.cumsum(about.n_leaves) - about.n_leaves
+    about.pair_start = np.cumsum([0, *map(len, pairs)])[:-1]
+    about.line_base, about.line_slope, about.whole = tables.base, tables.slope, tables.full
+    return CellCosts(about, np.concatenate([*pairs, np.zeros(1)])), local

@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kohort.algorithms.items.item_tree import item_tree
 from kohort.algorithms.items.kernels.item_cuts import (
     ItemCut,
     ItemTree,
@@ -24,7 +23,7 @@ from kohort.algorithms.run import Run
 from kohort.data.hierarchy import Hierarchy
 from kohort.recoding.item_nodes import DROPPED
 
-__all__ = ["CutSearch"]
+__all__ = ["CutSearch", "item_tree"]
 
 
 class _Rare(NamedTuple):
@@ -254,3 +253,22 @@ def _ranked(baskets: Baskets, hierarchy: Hierarchy) -> tuple[ItemTree, TidLists,
     node = order[(support[order] > 0) & (order > 0)]
     tree.rank[node] = np.arange(len(node))
     return tree._replace(node=node), lists, support
+
+
+def item_tree(hierarchy: Hierarchy, occurrences: np.ndarray) -> ItemTree:
+    """The tree of a hierarchy, without ranks.
+
+    occurrences  per leaf how often it occurs in baskets
+    """
+    n = len(hierarchy.parent)
+    before = np.concatenate([[0], np.cumsum(occurrences)]).astype(np.int64)
+    return ItemTree(
+        parent=hierarchy.parent.astype(np.int64),
+        lo=hierarchy.lo.astype(np.int64),
+        hi=hierarchy.hi.astype(np.int64),
+        last=hierarchy.leaf_node[hierarchy.hi].astype(np.int64),
+        leaf_node=hierarchy.leaf_node.astype(np.int64),
+        mass=before[hierarchy.hi + 1] - before[hierarchy.lo],
+        rank=np.full(n, -1, dtype=np.int64),
+        node=np.zeros(0, dtype=np.int64),
+    )

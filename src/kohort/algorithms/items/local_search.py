@@ -7,12 +7,12 @@ from functools import cached_property
 import numpy as np
 
 from kohort.algorithms.items.class_cuts import ItemsClass
-from kohort.algorithms.items.item_tree import item_tree
+from kohort.algorithms.items.cut_search import item_tree
 from kohort.algorithms.items.kernels.item_cuts import tid_lists
 from kohort.algorithms.items.kernels.itemsets import Baskets
 from kohort.algorithms.items.kernels.local_confidence import LocalRules, split_node_with_room, tells_at
 from kohort.algorithms.items.kernels.local_cuts import LocalCuts, split_node
-from kohort.algorithms.items.local_rules import local_rules
+from kohort.algorithms.items.sensitive import rooms_of
 from kohort.algorithms.run import Run
 from kohort.problem.items import ItemsProblem
 
@@ -61,7 +61,7 @@ class LocalSearch:
         """What known items must not imply; None where nothing is sensitive."""
         if self.problem.confidence is None:
             return None
-        return local_rules(self.problem, self.part)
+        return _local_rules(self.problem, self.part)
 
     @property
     def cost(self) -> int:
@@ -145,3 +145,15 @@ def _depths(parent: np.ndarray) -> np.ndarray:
     for node in range(1, len(parent)):
         depth[node] = depth[parent[node]] + 1
     return depth
+
+
+def _local_rules(problem: ItemsProblem, part: ItemsClass) -> LocalRules:
+    """The rules of a class. Memory: O(records * rules)."""
+    assert problem.confidence is not None
+    longest = int(np.diff(part.offsets).max(initial=1))
+    rooms = rooms_of(problem.confidence, [held[part.records] for held in problem.holds], len(part.records))
+    nobody = np.zeros((0, len(part.records)), dtype=np.int64)
+    return LocalRules(
+        room=np.concatenate([nobody, *(room[None] for _, room in rooms)]),
+        size=np.array([min(m, longest) for m, _ in rooms], dtype=np.int64),
+    )

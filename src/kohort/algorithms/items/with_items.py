@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kohort.algorithms.algorithm import ItemsAlgorithm
-from kohort.algorithms.items.telling_items import solve_items
-from kohort.algorithms.items.trade import Trade, best_trade, trade_notes
 from kohort.algorithms.run import Run
 from kohort.algorithms.solver import Solver
 from kohort.data.dataset import distinct_rows
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
-from kohort.errors import UnsupportedError
+from kohort.errors import UnsupportedError, counted, percent
 from kohort.problem.attribute import Attribute
-from kohort.problem.models import KAnonymity
+from kohort.problem.items import ItemsProblem
+from kohort.problem.models import ItemInference, KAnonymity
 from kohort.problem.problem import Problem
+from kohort.recoding.item_nodes import ItemNodes
 from kohort.recoding.recoding import PublishedColumn, Recoding
 from kohort.recoding.table_and_items import TableAndItems
 
-__all__ = ["WithItems"]
+__all__ = ["Trade", "WithItems", "best_trade", "solve_items", "telling_items", "trade_notes"]
 
 
 @dataclass(frozen=True)
@@ -135,3 +136,131 @@ def _class_sizes(problem: Problem) -> Iterator[int]:
 
 def _with_k(problem: Problem, k: int) -> tuple:
     return tuple(KAnonymity(k) if isinstance(model, KAnonymity) else model for model in problem.models)
+
+
+_LEAST_KEPT = 0.01  # counts as kept where nothing is: one lost column of many is bad, not the end
+_SHOWN_WEIGHTS = (0.25, 0.5, 0.75)
+
+
+@dataclass(frozen=True, eq=False)
+class Trade:
+    """What a recoding loses.
+
+    size     the least number of records of a class
+    losses   the loss of each quasi-identifier, 0 to 1
+    weights  the share of each quasi-identifier in the loss of the table; they sum up to 1
+    ncp      the loss of the items, 0 to 1
+    """
+
+    size: int
+    losses: np.ndarray
+    weights: np.ndarray
+    ncp: float
+
+    @property
+    def loss(self) -> float:
+        """The loss of all quasi-identifiers together."""
+        return float(np.dot(self.weights, self.losses))
+
+    def kept(self, weight: float) -> float:
+        """The weighted geometric mean of what is kept of quasi-identifiers and items, as a logarithm.
+
+        >>> trade = Trade(10, np.array([0.0, 0.75]), np.array([0.5, 0.5]), ncp=0.5)
+        >>> round(float(np.exp(trade.kept(0.5))), 6)  # the square root of 1/2 * 1/2
+        0.5
+        """
+        columns = np.log(np.maximum(1 - self.losses, _LEAST_KEPT))
+        items = np.log(max(1 - self.ncp, _LEAST_KEPT))
+        return float((1 - weight) * np.dot(self.weights, columns) + weight * items)
+
+
+def best_trade(tried: Sequence[Trade], weight: float) -> Trade:
+    """The trade that keeps most when items have this weight; of equal ones, that of the smallest classes."""
+    return max(tried, key=lambda trade: (trade.kept(weight), -trade.size))
+
+
+def trade_notes(tried: Sequence[Trade], weight: float) -> tuple[str, ...]:
+    """A note on what the chosen weight gave and what others would give; none where there was no choice."""
+    if len(tried) < 2:
+        return ()
+    chosen = best_trade(tried, weight)
+    others = [other for other in _SHOWN_WEIGHTS if other != weight]
+    found = " ".join(f"A weight of {other:g} gives {_figures(best_trade(tried, other))}." for other in others)
+    return (
+        "Larger classes keep more of the items and less of the quasi-identifiers. items_weight "
+        f"{weight:g} gave {_figures(chosen)}. {found}",
+    )
+
+
+def _figures(trade: Trade) -> str:
+    return (
+        f"classes of at least {trade.size:,} records, a loss of {trade.loss:.3f} for the quasi-identifiers "
+        f"and of {trade.ncp:.3f} for the items"
+    )
+
+
+def solve_items(algorithm: ItemsAlgorithm, problem: ItemsProblem, run: Run) -> ItemNodes:
+    """The recoding that an algorithm finds once sensitive items that imply others have been dropped.
+
+    Where they may be. That is by class, and an item is dropped from all of its baskets: what is published of
+    it is true. Whatever other items become then, the promise can be kept: as `*` they tell nothing.
+    """
+    if not problem.drops_sensitive:
+        return algorithm.solve(problem, run)
+    holds = [held.copy() for held in problem.holds]
+    for records in _classes(problem):
+        assert problem.confidence is not None
+        filled = problem.baskets.sizes[records] > 0
+        for number in telling_items(problem.confidence, [held[records] for held in holds], filled):
+            holds[number][records] = False
+    found = algorithm.solve(replace(problem, holds=holds), run)
+    gone = _gone(problem, holds)
+    dropped, occurrences = int(gone.sum()), len(gone)
+    if not dropped:
+        return found
+    note = (
+        f"{counted(dropped, 'sensitive item')} of {occurrences:,} ({percent(dropped / occurrences)}) "
+        f"{'is' if dropped == 1 else 'are'} dropped: known sensitive items would imply others."
+    )
+    return replace(found, gone=gone, notes=(*found.notes, note))
+
+
+def telling_items(confidence: ItemInference, holds: list[np.ndarray], filled: np.ndarray) -> list[int]:
+    """The numbers of sensitive items to drop from some records, so that sensitive items imply no others.
+
+    One by one, the item that takes part in most broken rules for each record that holds it.
+
+    filled  whether each record has other items: among those, too, no rule may be broken
+    """
+    dropped: list[int] = []
+    while True:
+        left = [held & (number not in dropped) for number, held in enumerate(holds)]
+        parts = (left, [held[filled] for held in left])
+        broken = Counter(
+            item
+            for besides, part in enumerate(parts)
+            for rule, _ in confidence.broken_rules(part, besides=besides)
+            for item in rule.items
+        )
+        if not broken:
+            return dropped
+        dropped.append(max(broken, key=lambda item: (broken[item] / left[item].sum(), -item)))
+
+
+def _classes(problem: ItemsProblem) -> Iterator[np.ndarray]:
+    """The records of each class."""
+    classes = problem.class_of_record
+    if classes is None:
+        yield np.arange(len(problem.baskets))
+        return
+    order = np.argsort(classes, kind="stable")
+    yield from np.split(order, np.flatnonzero(np.diff(classes[order])) + 1)
+
+
+def _gone(problem: ItemsProblem, holds: list[np.ndarray]) -> np.ndarray:
+    """Whether each occurrence of a sensitive item is one that its record is no longer said to hold."""
+    secret = problem.sensitive
+    assert secret is not None and problem.confidence is not None
+    number_of = {name: number for number, name in enumerate(problem.confidence.sensitive)}
+    number = np.array([number_of[name] for name in secret.names(problem.multiset)], dtype=np.int64)
+    return ~np.array(holds)[number[secret.items.codes], secret.record_of_item]

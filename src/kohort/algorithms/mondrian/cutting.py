@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -19,7 +20,6 @@ from kohort.algorithms.mondrian.kernels.cut_table import (
     Workspace,
 )
 from kohort.algorithms.mondrian.kernels.descent import cut_groups
-from kohort.algorithms.mondrian.satisfying_parts import satisfying
 from kohort.algorithms.run import Run
 from kohort.kernels.threads import thread_count
 from kohort.problem.encoding.layout import Tables
@@ -159,7 +159,7 @@ class Cutting:
         before = np.cumsum(sizes) - sizes
         group = np.repeat(np.arange(len(starts), dtype=np.int32), sizes)
         records = self.table.records.number[np.arange(len(parts)) + np.repeat(starts - before, sizes)]
-        parted = satisfying(self.problem, records, group, parts, n_parts)
+        parted = _satisfying(self.problem, records, group, parts, n_parts)
         kept = parted.cut
         dealt = Steps(DEAL, _NO_CUTS, parted.parts[kept[group]], n_parts[kept])
         self._do(space, starts[kept], ends[kept], dealt)
@@ -187,3 +187,59 @@ def _shares(sizes: np.ndarray) -> list[slice]:
     share = int(np.clip(total[-1] // 16, _LEAST_SHARE, _SHARE))
     bounds = np.unique(np.searchsorted(total, np.arange(share, total[-1], share)) + 1)
     return [slice(a, b) for a, b in pairwise([0, *bounds[bounds < len(sizes)], len(sizes)])]
+
+
+@dataclass(frozen=True, eq=False)
+class Parted:
+    """The parts of the records of some groups after one cut each.
+
+    parts       per record its part, counted inside its group
+    part_sizes  per part, group after group
+    n_parts     per group
+    cut         per group, whether it can be cut like that
+    """
+
+    parts: np.ndarray
+    part_sizes: np.ndarray
+    n_parts: np.ndarray
+    cut: np.ndarray
+
+    def runs(self, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Starts and ends of the parts of the groups that are cut, given the starts of all groups."""
+        n_parts, sizes = self.n_parts[self.cut], self.part_sizes[np.repeat(self.cut, self.n_parts)]
+        ends, first = np.cumsum(sizes), np.cumsum(n_parts) - n_parts
+        before = (ends - sizes)[first] if len(first) else ends
+        ends = ends + np.repeat(starts[self.cut] - before, n_parts)
+        return (ends - sizes)[sizes > 0], ends[sizes > 0]
+
+
+def _satisfying(
+    problem: Problem, records: np.ndarray, group: np.ndarray, parts: np.ndarray, n_parts: np.ndarray
+) -> Parted:
+    """Move parts that fail a model into part 0, the pool of a cut into children; see which groups are cut.
+
+    records, group, parts  records, group after group: their numbers, groups, and parts inside these
+    n_parts                per group
+    """
+    first_part = (np.cumsum(n_parts) - n_parts)[group]
+    for _ in range(2):
+        holds = _hold(problem, records, first_part + parts, int(n_parts.sum()))
+        failing = ~holds[first_part + parts] & (n_parts > 2)[group]
+        if not failing.any():
+            break
+        parts = np.where(failing, 0, parts).astype(np.int32)
+    part_sizes = np.bincount(first_part + parts, minlength=int(n_parts.sum()))
+    group_of_part = np.repeat(np.arange(len(n_parts)), n_parts)
+    used = part_sizes > 0
+    n_used = np.bincount(group_of_part, weights=used, minlength=len(n_parts))
+    broken = np.bincount(group_of_part, weights=used & ~holds, minlength=len(n_parts)) > 0
+    return Parted(parts, part_sizes, n_parts, (n_used > 1) & ~broken)
+
+
+def _hold(problem: Problem, records: np.ndarray, part: np.ndarray, n_parts: int) -> np.ndarray:
+    """Whether each part satisfies the models; a part without records does."""
+    present = np.bincount(part, minlength=n_parts) > 0
+    number = np.cumsum(present) - 1
+    holds = np.ones(n_parts, dtype=bool)
+    holds[present] = problem.satisfied(number[part], records, int(present.sum()))
+    return holds

@@ -1,4 +1,8 @@
-"""CountingPeople: wraps an algorithm that makes groups, so that every model holds for people."""
+"""CountingPeople: wraps an algorithm that makes groups, so that every model holds for people.
+
+In a layer, the first record of every person, the second one, and so on, records are people: an algorithm that
+counts records can solve it as a table of its own, and k records of it are of k people.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,9 @@ import numpy as np
 from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.run import Run
 from kohort.algorithms.uniting.diversify import diversify
-from kohort.algorithms.uniting.layers import Layers, layer_problem
-from kohort.errors import UnsupportedError, counted
-from kohort.problem.models import KAnonymity
+from kohort.data.dataset import distinct_rows
+from kohort.errors import InfeasibleError, UnsupportedError, counted
+from kohort.problem.models import KAnonymity, Model
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
@@ -60,7 +64,7 @@ class CountingPeople:
         layers = Layers.of(problem).of_layer
         met = self._met(problem, layers)
         for records in layers:
-            self.inner.refuse(layer_problem(problem, records, met))
+            self.inner.refuse(_layer_problem(problem, records, met))
 
     def solve(self, problem: Problem, run: Run) -> Recoding:
         """The inner algorithm's groups, united until every model holds for people."""
@@ -87,7 +91,7 @@ class CountingPeople:
         for number, records in enumerate(layers.of_layer):
             share = len(records) / left
             part = self._timed(run, share).part(f"layer {number + 1}", 1 - left / problem.n_records, 1.0)
-            groups = self.inner.solve(layer_problem(problem, records, met), part)
+            groups = self.inner.solve(_layer_problem(problem, records, met), part)
             assert isinstance(groups, Groups)
             found = groups.group_of_record
             group_of_record[records] = np.where(found < 0, -1, found + n_groups)
@@ -113,7 +117,7 @@ class CountingPeople:
         met = tuple(self.inner.models)
         try:
             for records in layers:
-                self.inner.refuse(layer_problem(problem, records, met))
+                self.inner.refuse(_layer_problem(problem, records, met))
         except UnsupportedError:
             return (KAnonymity.name,)
         return met
@@ -139,3 +143,84 @@ def kept_by_whole_table(problem: Problem) -> Problem:
         if model.holds(problem.counts_of_whole(model), problem.context(model)).all()
     )
     return problem.varied(models=kept or (KAnonymity(1),))
+
+
+LEAST_TIMES_K = 20
+"""A layer of fewer than this many times k people is too sparse to be solved by itself."""
+
+
+@dataclass(frozen=True, eq=False)
+class Layers:
+    """The records of a table in layers, in each of which a person has one record.
+
+    of_layer   per layer its records
+    left_over  records in none: those of the few people who have most of them
+    same_as    per record one that it goes together with: the same person's, with the same values, or itself
+    """
+
+    of_layer: list[np.ndarray]
+    left_over: np.ndarray
+    same_as: np.ndarray
+
+    @classmethod
+    def of(cls, problem: Problem) -> Layers:
+        """The layers of a problem. Records of a person that look alike go together.
+
+        Not where a model looks at shares of people: a person then counts for every value that they have in a
+        group, and records with different sensitive values are better apart.
+        """
+        assert problem.persons is not None
+        n, persons = problem.n_records, problem.persons
+        same_as = np.arange(n)
+        if problem.all_survive_unions:
+            pairs = np.column_stack([problem.rows.of_record, persons])
+            _, _, unit = distinct_rows(pairs)
+            first = np.full(int(unit.max()) + 1, n)
+            np.minimum.at(first, unit, np.arange(n))
+            same_as = first[unit]
+        kept = np.flatnonzero(same_as == np.arange(n))
+        rank = _ranks(persons[kept])
+        sizes = np.bincount(rank)
+        least = max(problem.k, min(LEAST_TIMES_K * problem.k, int(sizes[0])))
+        n_layers = int((sizes >= least).sum())
+        of_layer = [kept[rank == number] for number in range(n_layers)]
+        return cls(of_layer, kept[rank >= n_layers], same_as)
+
+
+def _ranks(persons: np.ndarray) -> np.ndarray:
+    """Per record how many records of the same person stand before it."""
+    order = np.argsort(persons, kind="stable")
+    starts = np.flatnonzero(np.diff(persons[order], prepend=-1))
+    lengths = np.diff(np.append(starts, len(order)))
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order)) - np.repeat(starts, lengths)
+    return rank
+
+
+def _layer_problem(problem: Problem, records: np.ndarray, met: tuple[str, ...]) -> Problem:
+    """The problem of some records, one of each person: k, and those models that an algorithm meets itself.
+
+    met  the names of these; a model that no classes of the layer alone can keep is left for later
+    """
+    models = tuple(model for model in problem.models if model.name in met and _is_of_a_layer(model))
+    k = (KAnonymity(problem.k),)
+    others = tuple(model for model in models if not isinstance(model, KAnonymity))
+    changes = {
+        "attributes": tuple(
+            replace(a, column=replace(a.column, codes=a.column.codes[records])) for a in problem.attributes
+        ),
+        "sensitive": {
+            name: replace(s, column=replace(s.column, codes=s.column.codes[records]), persons=None)
+            for name, s in problem.sensitive.items()
+        },
+        "persons": None,
+    }
+    try:
+        return problem.varied(models=k + others, **changes)
+    except InfeasibleError:
+        return problem.varied(models=k, **changes)
+
+
+def _is_of_a_layer(model: Model) -> bool:
+    """Whether a class of a layer keeps the model just as it does in the table."""
+    return model.survives_unions and not model.compares_with_whole_table

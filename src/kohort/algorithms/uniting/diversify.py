@@ -9,7 +9,7 @@ from heapq import heappop, heappush
 import numpy as np
 
 from kohort.algorithms.run import Run
-from kohort.algorithms.uniting.group_values import GroupValues
+from kohort.algorithms.uniting.group_values import GroupValues, one_group_per_look
 from kohort.algorithms.uniting.kernels.diversify import (
     Climbs,
     Summaries,
@@ -20,7 +20,6 @@ from kohort.algorithms.uniting.kernels.diversify import (
     raise_costs,
     range_costs,
 )
-from kohort.algorithms.uniting.lookalikes import one_group_per_look
 from kohort.algorithms.uniting.tallies import Counts, tallies_of
 from kohort.errors import InfeasibleError, UnsupportedError
 from kohort.kernels.grouping import ranges_by_group

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import hmac
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from kohort.algorithms.again.standing import EarlierValues, Standing
-from kohort.data.dataset import distinct_rows
-from kohort.data.ledger import Ledger
-from kohort.pipeline.again.keyed import hashed_people, hashed_values, positions
+from kohort.data.column import Column, whole_number
+from kohort.data.dataset import Dataset, distinct_rows
+from kohort.data.ledger import HASH_BYTES, Ledger
+from kohort.data.value_codes import long_decimals
+from kohort.errors import InputError
 from kohort.pipeline.prepare import Prepared
 from kohort.verification.recorded import texts_of_values
 from kohort.verification.together import SIGNATURES
 
-__all__ = ["Known", "known_people", "sensitive_names"]
+__all__ = ["Known", "hashed_people", "known_people", "positions", "sensitive_names"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +47,7 @@ def known_people(prepared: Prepared, ledger: Ledger, key: bytes) -> Known:
     """What the ledger knows of the people of a table."""
     people = hashed_people(prepared.dataset, ledger.person, key)
     person = positions(people, ledger.people)
-    values = {name: hashed_values(s.column, key) for name, s in prepared.sensitive.items()}
+    values = {name: _hashed_values(s.column, key) for name, s in prepared.sensitive.items()}
     value, new_values = _numbered_values(prepared, ledger, values)
     make = _by_signatures if prepared.request.again == SIGNATURES else _by_places
     return Known(people, person, values, value, new_values, make(ledger, person, value, key))
@@ -114,3 +119,51 @@ def _earlier(ledger: Ledger, key: bytes) -> Iterator[EarlierValues]:
     for entry in ledger.entries:
         for name, numbers in zip(entry.facts["sensitive"], entry.value.T):
             yield EarlierValues(name, entry.place, numbers.astype(np.int64), tuple(texts.get(name, unnamed)))
+
+
+def hashed_people(dataset: Dataset, name: str, key: bytes) -> np.ndarray:
+    """HMAC-SHA-256 of each record's person, 128 bits; the same person has the same hash in every table.
+
+    Whole numbers are written alike: 1 and 1.0 are one person. Two people of one table must not become one.
+    """
+    texts = _texts(dataset.arrow(name))
+    people = {text: whole_number(text) for text in texts}
+    if len(set(people.values())) < len(people):
+        raise InputError(
+            f"Column {name!r} says who somebody is, and writes some whole numbers in two ways, as 1 and 1.0. "
+            "A ledger takes them for one person. Write them in one way."
+        )
+    return _hashed(map(people.__getitem__, texts), key, f"people of {name}")
+
+
+def _hashed_values(column: Column, key: bytes) -> np.ndarray:
+    """HMAC-SHA-256 of each value of a sensitive column, by its code; a missing value has one of its own."""
+    spelled = whole_number if column.kind in ("integer", "float") else str
+    texts = ("missing" if text is None else f"value {spelled(text)}" for text in column.texts)
+    return _hashed(texts, key, f"values of {column.name}")
+
+
+def positions(hashes: np.ndarray, among: np.ndarray) -> np.ndarray:
+    """The place of each hash among others, -1 where it is not one of them."""
+    found = pc.index_in(_binary(hashes), value_set=_binary(among))
+    return pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _texts(values: pa.ChunkedArray) -> list[str]:
+    """The person of each record as text; whole numbers are written alike whatever their type."""
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    if pa.types.is_floating(values.type) and pc.all(pc.equal(pc.floor(values), values)).as_py():
+        values = values.cast(pa.int64())
+    return long_decimals(values).cast(pa.string()).to_pylist()
+
+
+def _hashed(texts: Iterable[str], key: bytes, purpose: str) -> np.ndarray:
+    own = hmac.digest(key, f"kohort ledger {purpose}".encode(), "sha256")
+    parts = [hmac.digest(own, text.encode(), "sha256")[:HASH_BYTES] for text in texts]
+    return np.frombuffer(b"".join(parts), dtype=np.uint8).reshape(-1, HASH_BYTES)
+
+
+def _binary(hashes: np.ndarray) -> pa.Array:
+    buffer = pa.py_buffer(np.ascontiguousarray(hashes).tobytes())
+    return pa.Array.from_buffers(pa.binary(HASH_BYTES), len(hashes), [None, buffer])

@@ -14,9 +14,9 @@ from kohort.engines.spark.source import SparkSource
 from kohort.engines.spark.values import fingerprint
 from kohort.kernels.ahead import compile_ahead
 from kohort.pipeline.choose import Choice, choose
-from kohort.pipeline.clock import Clock
 from kohort.pipeline.notes import extreme_caution, formula_sentences, model_notes, withholding_notes
 from kohort.pipeline.request import Request
+from kohort.pipeline.solve import Clock
 from kohort.pipeline.spark.people import counting_people
 from kohort.pipeline.spark.prepare import SparkPrepared, prepare_on_spark
 from kohort.pipeline.spark.release import SparkRelease

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
+
+from kohort.data.column import code_column
 from kohort.data.counted_column import CountedColumn, CountedDataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.engines.spark.coding import PERSON
+from kohort.engines.spark.failures import spark_failures
 from kohort.engines.spark.source import SparkSource
 from kohort.engines.spark.values import count_people, count_values, quoted
 from kohort.errors import InputError, UnsupportedError, counted
+from kohort.pipeline.identifiers import pseudonyms
 from kohort.pipeline.prepare import build_attributes, refuse_nulls, sensitive_attributes, settled_roles
 from kohort.pipeline.request import Request
 from kohort.pipeline.spark.people import people_of_table
-from kohort.pipeline.spark.pseudonyms import pseudonym_columns, with_pseudonyms
 from kohort.problem.attribute import Attribute
 from kohort.problem.costs import cost_named
 from kohort.problem.models import RiskLimit
@@ -55,7 +59,7 @@ class SparkPrepared:
     @property
     def carried(self) -> list[str]:
         """The columns that are published as `frame` has them: also identifiers, as pseudonyms."""
-        return [*self.untouched, *pseudonym_columns(self.request)]
+        return [*self.untouched, *_pseudonym_columns(self.request)]
 
     @property
     def published_names(self) -> list[str]:
@@ -96,7 +100,7 @@ def prepare_on_spark(source: SparkSource, request: Request) -> SparkPrepared:
         seed=request.seed,
         elsewhere=elsewhere,
     )
-    frame = with_pseudonyms(frame, request, source.schema)
+    frame = _with_pseudonyms(frame, request, source.schema)
     return SparkPrepared(
         frame, source, dataset, request, roles, attributes, sensitive, problem, person, n_people
     )
@@ -156,3 +160,44 @@ def _with_people(source: SparkSource, request: Request, roles: Roles) -> tuple[A
             "that tells people apart."
         )
     return source.frame.withColumn(PERSON, number), name, people
+
+
+def _pseudonym_columns(request: Request) -> list[str]:
+    """The identifiers that are published as pseudonyms."""
+    return [name for name, how in request.treatments.items() if how == "pseudonym"]
+
+
+def _with_pseudonyms(frame: Any, request: Request, schema: pa.Schema) -> Any:
+    """The records with pseudonyms in the place of identifiers; workers get the key to make them."""
+    from pyspark.sql.types import StringType, StructField, StructType
+
+    names = _pseudonym_columns(request)
+    if not names:
+        return frame
+    for name in names:
+        pseudonyms(code_column(name, pa.array([], pa.string())), request.key)  # refused without a key
+        kind = schema.field(name).type
+        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind)):
+            raise UnsupportedError(
+                f"The Spark engine makes pseudonyms of texts and whole numbers, and {name!r} is {kind}. Cast "
+                "it first, or use engine: local."
+            )
+    fields = [
+        StructField(field.name, StringType() if field.name in names else field.dataType)
+        for field in frame.schema.fields
+    ]
+    joins = {name: request.joins.get(name) for name in names}
+    with spark_failures("make pseudonyms"):
+        return frame.mapInArrow(_replacing(joins, request.key), StructType(fields))
+
+
+def _replacing(joins: Mapping[str, str | None], key: bytes | None) -> Any:
+    def replaced(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            columns = dict(zip(batch.schema.names, batch.columns))
+            for name, join in joins.items():
+                made = pseudonyms(code_column(name, columns[name]), key, join=join)
+                columns[name] = made.cast(pa.string())
+            yield pa.RecordBatch.from_pydict(columns)
+
+    return replaced

@@ -12,10 +12,10 @@ from kohort.engines.spark.input_files import InputFiles
 from kohort.errors import UnsupportedError
 from kohort.pipeline.before_after import BeforeAfter
 from kohort.pipeline.choose import Choice
-from kohort.pipeline.clock import Clock
 from kohort.pipeline.order import PublishedOrder
 from kohort.pipeline.publish import Published
 from kohort.pipeline.release import VerifiedRelease
+from kohort.pipeline.solve import Clock
 from kohort.pipeline.spark.prepare import SparkPrepared
 from kohort.verification import Verification
 

@@ -1,6 +1,15 @@
 """Costs by their spec names."""
 
 from kohort.errors import InputError, did_you_mean
+from kohort.problem.costs.cells import (
+    Distortion,
+    Entropy,
+    Loss,
+    MonotoneEntropy,
+    NormalizedCertaintyPenalty,
+    Suppressions,
+    Tree,
+)
 from kohort.problem.costs.cost import CellCost, Cost, Line, SeparableCost
 from kohort.problem.costs.discernibility import (
     Ambiguity,
@@ -9,9 +18,6 @@ from kohort.problem.costs.discernibility import (
     HierarchicalDiscernibility,
     Squares,
 )
-from kohort.problem.costs.entropy import Entropy, MonotoneEntropy
-from kohort.problem.costs.loss_metric import Loss, NormalizedCertaintyPenalty
-from kohort.problem.costs.tree import Distortion, Suppressions, Tree
 
 __all__ = [
     "COSTS",

@@ -17,12 +17,11 @@ from kohort.problem.models.known_columns import KnownColumns
 from kohort.problem.models.l_diversity import LDiversity
 from kohort.problem.models.model import NO_CONTEXT, Measure, Model, TallyRule, ValueContext, ValueTree
 from kohort.problem.models.person_cells import PeopleTally, PersonCells, counted_as, spread_overall
-from kohort.problem.models.population import Population
 from kohort.problem.models.population_uniqueness import PopulationUniqueness
 from kohort.problem.models.rho_uncertainty import RhoUncertainty
 from kohort.problem.models.risk_limit import RiskLimit
 from kohort.problem.models.t_closeness import TCloseness
-from kohort.problem.models.table_model import LabelledClasses, TableModel
+from kohort.problem.models.table_model import LabelledClasses, Population, TableModel
 
 __all__ = [
     "ITEM_MODELS",

@@ -17,8 +17,7 @@ from kohort.problem.models.exact import (
     rounded_down,
     rounded_up,
 )
-from kohort.problem.models.population import PopulationSource, check_population
-from kohort.problem.models.table_model import LabelledClasses, TableModel
+from kohort.problem.models.table_model import LabelledClasses, PopulationSource, TableModel, check_population
 
 
 @dataclass(frozen=True)

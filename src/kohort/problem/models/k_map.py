@@ -8,8 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from kohort.problem.models.exact import whole_number
-from kohort.problem.models.population import PopulationSource, check_population
-from kohort.problem.models.table_model import LabelledClasses, TableModel
+from kohort.problem.models.table_model import LabelledClasses, PopulationSource, TableModel, check_population
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,18 @@
 
 The prosecutor and journalist risk of El Emam (2013), highest or on average; regulators state limits such as
 0.09 (European Medicines Agency, Policy 0070) or 0.05.
+
+The risk against a population is estimated from a sample: a class with f records of it has F people in the
+population, where F follows the negative binomial distribution with f successes and the sampling fraction p
+(Benedetti and Franconi, 1998). The risk is the expectation of 1 / F.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, floor
+from functools import lru_cache
+from math import ceil, floor, log
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -17,10 +22,9 @@ from kohort.errors import InputError, percent
 from kohort.parameters import shown
 from kohort.problem.models.class_counts import ClassCounts
 from kohort.problem.models.exact import Number, choice, exact_number, readable
-from kohort.problem.models.expected_risk import expected_risk, least_size
 from kohort.problem.models.model import NO_CONTEXT, Measure, Model, ValueContext
 
-__all__ = ["RiskLimit"]
+__all__ = ["RiskLimit", "expected_risk"]
 
 
 @dataclass(frozen=True)
@@ -111,7 +115,7 @@ class RiskLimit(Model):
         """The smallest class whose own risk is within the limit."""
         if self.against == "population":
             assert isinstance(self.sampling_fraction, Fraction)
-            return least_size(float(self.highest), float(self.sampling_fraction), strict=self.strict)
+            return _least_size(float(self.highest), float(self.sampling_fraction), strict=self.strict)
         return floor(1 / self.highest) + 1 if self.strict else ceil(1 / self.highest)
 
     @property
@@ -190,3 +194,51 @@ class RiskLimit(Model):
             f"A risk limit of {readable(self.highest)} is impossible: it needs classes of {self.least_class} "
             f"or more, and the table has {n} in all"
         )
+
+
+_ENOUGH = 1e-16  # terms below this part of the sum do not change it
+
+
+def expected_risk(sizes: np.ndarray, fraction: float) -> np.ndarray:
+    """The expectation of 1 / F for classes of these sizes in a sample of this fraction of the population."""
+    distinct, place = np.unique(sizes, return_inverse=True)
+    return np.array([_of_size(int(size), fraction) for size in distinct])[place]
+
+
+def _least_size(limit: float, fraction: float, *, strict: bool) -> int:
+    """The smallest class whose expected risk is within the limit; the risk falls as classes grow."""
+    low, high = 0, 1
+    while not _within(_of_size(high, fraction), limit, strict):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _within(_of_size(middle, fraction), limit, strict) else (middle, high)
+    return high
+
+
+def _within(risk: float, limit: float, strict: bool) -> bool:
+    return risk < limit if strict else risk <= limit
+
+
+@lru_cache(maxsize=4096)
+def _of_size(size: int, p: float) -> float:
+    """p times the integral of u^(f - 1) / (p + q u) over u from 0 to 1, which equals the expectation.
+
+    By a recursion in f where it is stable (p at most a half) and f is small, else by a series whose terms
+    shrink at least as fast as the powers of q f / (f + 1).
+    """
+    if p == 1:
+        return 1 / size
+    q = 1 - p
+    if p <= 0.5 and size <= 200:
+        risk = p / q * -log(p)
+        for f in range(1, size):
+            risk = p / q * (1 / f - risk)
+        return risk
+    term = total = 1 / size
+    j = 0
+    while term > _ENOUGH * total:
+        j += 1
+        term *= q * j / (size + j)
+        total += term
+    return p * total

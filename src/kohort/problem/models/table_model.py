@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from kohort.errors import InternalError
+from kohort.data.dataset import Dataset
+from kohort.errors import InputError, InternalError
 from kohort.problem.models.class_counts import ClassCounts
 from kohort.problem.models.model import NO_CONTEXT, Measure, Model, ValueContext
 
-__all__ = ["LabelledClasses", "TableModel"]
+__all__ = ["LabelledClasses", "Population", "PopulationSource", "TableModel", "check_population"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,3 +71,32 @@ class TableModel(Model):
 
     def _refusal(self, whole_table: ClassCounts, context: ValueContext) -> str:
         raise InternalError(f"{self.name} is a promise about a whole table, not about single classes.")
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """A table with the quasi-identifiers of everybody; `name` says in a certificate where it came from."""
+
+    table: Dataset
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+PopulationSource = Any
+"""A file that has not been read yet, by its name; a `Population`; or a table of pandas, Polars or PyArrow."""
+
+
+def check_population(model: str, population: object) -> str | Population:
+    """The population as a model holds it: the name of a file, or a table."""
+    if isinstance(population, Population):
+        return population
+    if isinstance(population, str) or population is None:
+        if not population:
+            raise InputError(f"The 'population' parameter of {model} must name a file, or be a table.")
+        return population
+    try:
+        return Population(Dataset(population), "a table in memory")
+    except InputError:
+        raise InputError(f"The 'population' parameter of {model} must name a file, or be a table.") from None

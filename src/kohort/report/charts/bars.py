@@ -1,13 +1,14 @@
-"""The chart of named figures between 0 and 1: bars with their figures."""
+"""Charts of columns and figures: bars, before and after on each other, attacks with their intervals."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from kohort.charts import AFTER, PERCENT, names_axis, page_chart, row_height
+from kohort.charts import AFTER, BEFORE, PERCENT, RULE, SHARES, names_axis, page_chart, row_height
+from kohort.report.attribute_facts import STEPS
 
-__all__ = ["bars_chart"]
+__all__ = ["attack_chart", "bars_chart", "distribution_chart", "pairs_chart", "rates_chart", "steps_chart"]
 
 
 def bars_chart(figures: Sequence[tuple[str, float]], *, title: str, shares: bool = True) -> dict[str, Any]:
@@ -27,6 +28,152 @@ def bars_chart(figures: Sequence[tuple[str, float]], *, title: str, shares: bool
             {
                 "mark": {"type": "text", "align": "left", "dx": 4},
                 "encoding": {"text": {"field": "figure", "format": ".1%" if shares else ".2f"}},
+            },
+        ],
+    )
+
+
+_ROW = 22
+_SHADES = ["#DCEAF4", "#A9CDE5", "#6BAED6", "#3A87BD", "#08518C", "#3B3B3B"]  # light to dark, also in grey
+
+
+def steps_chart(shares: Sequence[tuple[str, dict[str, float]]]) -> dict[str, Any]:
+    """A chart with a bar per column: the share of its cells at each step from the value to `*`."""
+    values = [
+        {"column": name, "step": step, "order": STEPS.index(step), "share": share}
+        for name, steps in shares
+        for step, share in steps.items()
+        if share > 0
+    ]
+    names = [name for name, _ in shares]
+    used = [step for step in STEPS if any(value["step"] == step for value in values)]
+    return page_chart(
+        row_height(names, least=_ROW) * len(shares) + 80,
+        values,
+        mark={"type": "bar", "stroke": "#888888", "strokeWidth": 0.4},
+        encoding={
+            "y": {
+                "field": "column",
+                "type": "nominal",
+                "sort": None,
+                "title": None,
+                "axis": names_axis(names),
+            },
+            "x": {
+                "field": "share",
+                "type": "quantitative",
+                "scale": {"domain": [0, 1]},
+                "axis": SHARES,
+                "title": "share of records",
+            },
+            "color": {
+                "field": "step",
+                "scale": {"domain": used, "range": [_SHADES[STEPS.index(step)] for step in used]},
+                "legend": {"columns": 3, "columnPadding": 16},
+            },
+            "order": {"field": "order", "type": "quantitative"},
+        },
+    )
+
+
+_COLOURS = {"before": BEFORE, "after": AFTER}
+_WIDTHS = {"before": 0.9, "after": 0.45}  # shares of the space of a bar
+_OPACITIES = {"before": 0.55, "after": 1.0}
+
+
+def distribution_chart(rows: Sequence[dict[str, Any]], *, ordered: bool) -> dict[str, Any]:
+    """A chart of records per value: vertical bars where values have an order, else horizontal ones."""
+    count = {"title": "records", "axis": {"tickCount": 4, "tickMinStep": 1, "format": ",d"}}
+    names = [row["value"] for row in rows]
+    height = 150 if ordered else row_height(names, least=20) * len(rows) + 55
+    return page_chart(height, rows, layer=_layers(names, count, upright=ordered, sides=("before", "after")))
+
+
+def rates_chart(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """A chart of rates between 0 and 1, a horizontal bar each; rows may lack `before`."""
+    rate = {"title": None, "axis": SHARES, "scale": {"domain": [0, 1]}}
+    sides = tuple(side for side in _COLOURS if side in rows[0])
+    names = [row["value"] for row in rows]
+    height = row_height(names, least=24) * len(rows) + 45
+    return page_chart(height, rows, layer=_layers(names, rate, upright=False, sides=sides))
+
+
+def _layers(
+    names: Sequence[str], figure: dict[str, Any], *, upright: bool, sides: tuple[str, ...]
+) -> list[dict[str, Any]]:
+    below = {
+        "ticks": False,
+        "labelOverlap": True,
+        "labelAngle": 0,
+        "labelPadding": 8,
+    }  # clear of the 0 beside
+    axis = below if upright else names_axis(names)
+    name = {"field": "value", "type": "nominal", "sort": None, "title": None, "axis": axis}
+    scale = {"domain": list(sides), "range": [_COLOURS[side] for side in sides]}
+    layers = []
+    for side in sides:
+        counted = {**figure, "field": side, "type": "quantitative"}
+        place = {"x": name, "y": counted} if upright else {"y": name, "x": counted}
+        size = {"width" if upright else "height": {"band": _WIDTHS[side]}}
+        layers.append(
+            {
+                "mark": {"type": "bar", "opacity": _OPACITIES[side], **size},
+                "encoding": {**place, "color": {"datum": side, "scale": scale}},
+            }
+        )
+    return layers
+
+
+def attack_chart(rows: Sequence[dict[str, Any]], allowed: float) -> dict[str, Any]:
+    """A chart of success rates as dots on their intervals, and a line at the rate that k allows."""
+    y = {"field": "side", "type": "nominal", "sort": None, "title": None, "axis": {"ticks": False}}
+    x = {"type": "quantitative", "scale": {"domain": [0, 1]}, "title": "people found", "axis": SHARES}
+    scale = {"domain": ["original", "release"], "range": [BEFORE, AFTER]}
+    colour = {"field": "side", "scale": scale, "legend": None}
+    return page_chart(
+        34 * len(rows) + 60,
+        rows,
+        encoding={"y": y, "color": colour},
+        layer=[
+            {
+                "mark": {"type": "rule", "strokeWidth": 3},
+                "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}},
+            },
+            {
+                "mark": {"type": "point", "filled": True, "size": 90},
+                "encoding": {"x": {**x, "field": "rate"}},
+            },
+            {
+                "mark": {"type": "rule", "strokeDash": [5, 3], "strokeWidth": 2, "color": RULE},
+                "encoding": {
+                    "x": {"datum": allowed},
+                    "color": {"value": RULE},
+                    "y": {"value": 0},
+                    "y2": {"value": "height"},
+                },
+            },
+        ],
+    )
+
+
+def pairs_chart(pairs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """A chart of the association of pairs of columns, before against after; the line means no change."""
+    values = [{"before": pair["before"], "after": pair["after"]} for pair in pairs]
+    top = max([0.1, *(max(value.values()) for value in values)])
+    axis = {"type": "quantitative", "scale": {"domain": [0, top], "nice": True}}
+    x, y = ({**axis, "field": side, "title": side} for side in ("before", "after"))
+    return page_chart(
+        220,
+        values,
+        layer=[
+            {
+                "data": {"values": [{"before": 0, "after": 0}, {"before": top, "after": top}]},
+                "mark": {"type": "line", "color": RULE, "strokeDash": [5, 3]},
+                "encoding": {"x": x, "y": y},
+            },
+            {
+                "mark": {"type": "point", "color": AFTER, "filled": True, "opacity": 0.6},
+                "encoding": {"x": x, "y": y},
             },
         ],
     )

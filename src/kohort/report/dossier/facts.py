@@ -1,4 +1,9 @@
-"""The facts of a dossier: all that was computed, what the steward answered, and what is left blank."""
+"""The facts of a dossier: all that was computed, what the steward answered, and what is left blank.
+
+The public version has the facts that show no value of the data, named one by one. Left out are values, what
+is known of single sets of columns of the original, the names of coefficients, and how it was made. A fact
+that is new is not public until it is named here.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +14,12 @@ from typing import Any
 from kohort.algorithms import Progress, Run
 from kohort.algorithms.auto import obstacle
 from kohort.pipeline.approval import QUESTIONS
+from kohort.pipeline.public import public_version, two_digits
 from kohort.pipeline.release import VerifiedRelease
 from kohort.problem.models import RiskLimit
 from kohort.report.asked import Version, check_version
 from kohort.report.attribute_facts import attribute_facts
-from kohort.report.dossier.public import public_dossier
+from kohort.report.public_facts import public_certificate, public_risk
 from kohort.report.published_values import published_values
 from kohort.risk import assess_risk
 from kohort.risk.criteria import three_criteria
@@ -67,7 +73,7 @@ def dossier_facts(
     run.report("dossier: utility", 0.7)
     facts["utility"] = measure_utility(release, seed=seed)
     facts |= _analyses(release, seed)
-    return facts if version == "internal" else public_dossier(facts)
+    return facts if version == "internal" else _public_dossier(facts)
 
 
 def _said(release: VerifiedRelease, making: Mapping[str, str]) -> dict[str, Any]:
@@ -135,3 +141,57 @@ def _analyses(release: VerifiedRelease, seed: int) -> dict[str, Any]:
         "analyses": model_overlap(release, asked.models, labels=asked.labels, seed=seed),
         "means": number_overlap(release, labels=asked.labels, seed=seed),
     }
+
+
+_KEPT = ("context", "reviews", "limits", "human", "numbers", "intruders", "sensitive")
+_ATTRIBUTE = ("name", "loss")
+_SWEEP = ("columns", "sets", "examined", "complete_up_to", "threshold", "counted")
+_SIDE = ("by_size", "average_by_column", "smallest_class", "singled_out_by")
+_RECIPIENT = ("name", "purpose", "knows", "controls", "review")
+
+
+def _public_dossier(facts: dict[str, Any]) -> dict[str, Any]:
+    """The facts of an internal dossier that everybody may see."""
+    return {
+        **{name: facts[name] for name in _KEPT},
+        **public_certificate(public_version(facts)),
+        "kohort": facts["kohort"],
+        "report": "public",
+        "about": facts["about"] | {"original": None},
+        "making": {},
+        "roles": facts["roles"],
+        "scheme": None,
+        "items": None,
+        "linked": facts["linked"],
+        "attributes": [two_digits(_some(attribute, _ATTRIBUTE)) for attribute in facts["attributes"]],
+        "risk": public_risk(facts["risk"]),
+        "knowledge": facts["knowledge"] and _knowledge(facts["knowledge"]),
+        "criteria": facts["criteria"] and _criteria(facts["criteria"]),
+        "recipients": [_recipient(recipient) for recipient in facts["recipients"]],
+        "utility": dict.fromkeys(("queries", "itemsets", "classification", "association")),
+        "analyses": [],
+        "means": [],
+    }
+
+
+def _some(facts: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: facts[name] for name in names}
+
+
+def _knowledge(found: dict[str, Any]) -> dict[str, Any]:
+    """The sweep over the release alone."""
+    return _some(found, _SWEEP) | {"after": _some(found["after"], _SIDE)}
+
+
+def _criteria(found: dict[str, Any]) -> dict[str, Any]:
+    """The attacks without the values that were guessed."""
+    guessed = [
+        {name: value for name, value in entry.items() if name != "by_value"} for entry in found["inference"]
+    ]
+    return two_digits(found | {"inference": guessed})
+
+
+def _recipient(found: dict[str, Any]) -> dict[str, Any]:
+    """A recipient and the risk of the release, without that of the original."""
+    more = {name: found[name] for name in ("known", "after", "limits") if name in found}
+    return _some(found, _RECIPIENT) | more

@@ -13,10 +13,10 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from kohort.studio.jobs import JobError
 from kohort.studio.pages.judge import chosen_run
 from kohort.studio.pages.page import Page, back_to, form_of
+from kohort.studio.rendering import words
 from kohort.studio.runs import Run
 from kohort.studio.session import Session
 from kohort.studio.source import Source
-from kohort.studio.words import words
 
 __all__ = ["PAGE", "command_of", "download", "script_of"]
 

@@ -1,4 +1,4 @@
-"""Costs that look at levels and stars: the tree measure, the distortion ratio, the count of starred cells."""
+"""Costs of single cells: levels and stars, the share of other leaves (LM, NCP), entropy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ import numpy as np
 from kohort.data.domain import GeneralizedValues
 from kohort.problem.costs.cost import Line, SeparableCost
 
-__all__ = ["Distortion", "Suppressions", "Tree"]
+__all__ = [
+    "Distortion",
+    "Entropy",
+    "Loss",
+    "MonotoneEntropy",
+    "NormalizedCertaintyPenalty",
+    "Suppressions",
+    "Tree",
+]
 
 
 class Tree(SeparableCost):
@@ -74,3 +82,66 @@ class Suppressions(SeparableCost):
 
     def cell_weights(self, weights: np.ndarray, heights: np.ndarray, n_records: int) -> np.ndarray:
         return np.ones(len(weights))
+
+
+class Entropy(SeparableCost):
+    """H(X | B): entropy of the column's distribution inside the published value, in bits per cell.
+
+    Not monotone: two equally rare values cost one bit, and adding a frequent value lowers it.
+    """
+
+    name: ClassVar[str] = "entropy"
+    meaning: ClassVar[str] = "bits per cell that are missing to know the original value"
+    monotone: ClassVar[bool] = False
+
+    def cell(self, values: GeneralizedValues) -> np.ndarray:
+        mass = np.maximum(values.mass, 1)
+        return np.maximum(np.log2(mass) - values.mass_log / mass, 0.0)
+
+
+class MonotoneEntropy(Entropy):
+    """Pr(B) * H(X | B): the monotone variant, for which approximation guarantees hold."""
+
+    name: ClassVar[str] = "monotone-entropy"
+    meaning: ClassVar[str] = "bits that are missing per cell, weighted by how common the published value is"
+    monotone: ClassVar[bool] = True
+
+    def cell(self, values: GeneralizedValues) -> np.ndarray:
+        return super().cell(values) * values.mass / values.n_records
+
+
+class Loss(SeparableCost):
+    """(leaves covered - 1) / (leaves - 1) per cell (Iyengar 2002; Kenig and Tassa, Eq. 3)."""
+
+    name: ClassVar[str] = "loss"
+    meaning: ClassVar[str] = (
+        "share of the other values that a published cell also covers: 0 for the exact value, 1 for *"
+    )
+    mean_of_cells: ClassVar[bool] = True
+
+    def cell(self, values: GeneralizedValues) -> np.ndarray:
+        return (values.width - 1) / max(values.n_leaves - 1, 1)
+
+    def line(self, n_values: int) -> Line:
+        return Line(0.0, 1 / max(n_values - 1, 1))
+
+    def least_added(self, values: GeneralizedValues) -> np.ndarray:
+        return values.width / max(values.n_leaves - 1, 1)
+
+
+class NormalizedCertaintyPenalty(SeparableCost):
+    """leaves covered / leaves per cell, 0 for an exact value (Terrovitis et al., section 3.3)."""
+
+    name: ClassVar[str] = "ncp"
+    meaning: ClassVar[str] = "share of all values that a published cell covers; 0 for an exact one"
+    of_items: ClassVar[bool] = True
+    mean_of_cells: ClassVar[bool] = True
+
+    def cell(self, values: GeneralizedValues) -> np.ndarray:
+        return np.where(values.width > 1, values.width / max(values.n_leaves, 1), 0.0)
+
+    def line(self, n_values: int) -> Line:
+        return Line(1 / n_values, 1 / n_values)
+
+    def least_added(self, values: GeneralizedValues) -> np.ndarray:
+        return values.width / max(values.n_leaves, 1)
