@@ -134,7 +134,7 @@ def test_figures_of_people_are_those_of_one_machine(spark, folder):
 
 def test_reports_are_written_with_the_release(made, tmp_path):
     out, page = tmp_path / "release.parquet", tmp_path / "report.html"
-    made.write(out, report=page, certificate=tmp_path / "certificate.json")
+    made.write(out, report=page, certificate=tmp_path / "certificate.json", certificate_version="internal")
     lines = [f"{hashlib.sha256(f.read_bytes()).hexdigest()}  {f.name}\n" for f in sorted(out.glob("part-*"))]
     facts = json.loads((tmp_path / "certificate.json").read_text())
     assert len(lines) == 8
