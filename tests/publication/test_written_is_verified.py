@@ -221,7 +221,7 @@ FRAMES = {"pandas": pd.DataFrame, "polars": pl.DataFrame}
 @pytest.mark.parametrize("kind", FRAMES)
 @pytest.mark.parametrize("fault", ["swapped", "replaced", "altered"])
 def test_a_dataframe_that_is_not_what_was_verified_is_not_handed_out(monkeypatch, kind, fault):
-    honest = publish.with_used_categories
+    honest = publish._with_used_categories
 
     def faulty(frame):
         made = pa.table(
@@ -231,7 +231,7 @@ def test_a_dataframe_that_is_not_what_was_verified_is_not_handed_out(monkeypatch
         made = {"swapped": swapped, "replaced": replaced, "altered": altered}[fault](made)
         return made.to_pandas() if kind == "pandas" else pl.from_arrow(made)
 
-    monkeypatch.setattr(publish, "with_used_categories", faulty)
+    monkeypatch.setattr(publish, "_with_used_categories", faulty)
     release = released(FRAMES[kind](PEOPLE))
     with pytest.raises(InternalError):
         _ = release.table

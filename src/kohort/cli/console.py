@@ -136,7 +136,7 @@ class TimeLeft:
 
     >>> now = iter([0.0, 2.0, 4.0, 8.0])
     >>> left = TimeLeft(clock=lambda: next(now))
-    >>> [in_words(left.after(share)) for share in (0.0, 0.1, 0.2, 0.4)][2:]
+    >>> [_in_words(left.after(share)) for share in (0.0, 0.1, 0.2, 0.4)][2:]
     [', about 16 s left for this step', ', about 12 s left for this step']
     """
 
@@ -176,7 +176,7 @@ class TimeLeft:
 def _in_words(seconds: float | None) -> str:
     """The rest of a step in words, to be added to a line; empty if it is unknown.
 
-    >>> in_words(12.4), in_words(200), in_words(None)
+    >>> _in_words(12.4), _in_words(200), _in_words(None)
     (', about 12 s left for this step', ', about 3 min left for this step', '')
     """
     if seconds is None:
