@@ -146,15 +146,8 @@ class NotAll(Model):
     spec_key: ClassVar[str] = "not_all"
     attribute: str
 
-    @property
-    def asked(self):
-        return 2
-
     def holds(self, counts, context=None):
         return counts.distinct >= 2
-
-    def _worst(self, counts, context):
-        return int(counts.distinct.min())
 
     def describe(self):
         return f"no class has a single value of {self.attribute!r}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from fractions import Fraction
 from itertools import permutations, product
 
 
@@ -26,13 +25,6 @@ def class_sizes(rows):
     """How many records look like each record."""
     count = Counter(rows)
     return [count[row] for row in rows]
-
-
-def moments(statistic, values):
-    """Mean and variance of a statistic over all orders of the values."""
-    found = [Fraction(statistic(order)) for order in permutations(values)]
-    mean = sum(found) / len(found)
-    return mean, sum((one - mean) ** 2 for one in found) / len(found)
 
 
 def can_be_assigned(fits, n_published, n_original):

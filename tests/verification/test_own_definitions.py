@@ -96,8 +96,6 @@ def always(cls) -> dict[tuple[Any, str], Any]:
         "deficit": lambda model, of, context=None: np.zeros(len(of.sizes)),
     }
     found["holds_in" if cls.of_table else "holds"] = holds
-    if not cls.of_table:
-        found["measure"] = lambda model, of, context=None: model.asked
     if cls.only_counts or cls.enough_k is not MODELS["l-diversity"].enough_k:
         found |= {"needed_k": 1, "enough_k": 1}
     return {(cls, name): replacement for name, replacement in found.items()}

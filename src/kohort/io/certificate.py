@@ -124,16 +124,11 @@ class CertifiedScheme(_Part):
 
 
 class CertifiedOrder(_Part):
-    """The order in which the records are published, and what the original order gives away."""
+    """The order in which the records are published."""
 
     shuffle: bool | Literal["auto"] = Field(description="What was asked for.")
     shuffled: bool | None = Field(
         description="Whether the records stand in another order than the original's; null in public."
-    )
-    attack: dict[str, Any] | None = Field(
-        description=(
-            "What an attack on the order achieves, where the order is kept and the records are sorted."
-        )
     )
 
 

@@ -8,43 +8,57 @@ is needed, and no guess about the original can be tested.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from math import lgamma, log
 from typing import Any
 
 import numpy as np
 
-from kohort.data.arrangement import telling_columns
+from kohort.data.column import Column
 from kohort.data.dataset import Dataset, row_keys
 from kohort.data.value_codes import value_codes
-from kohort.errors import counted
 from kohort.pipeline.prepare import Prepared
 from kohort.pipeline.publish import Published
 from kohort.pipeline.two_files import grouped_by_person
-from kohort.problem.roles import Roles
-from kohort.verification import Caution, OrderAttack, Original, attack_on_order, read_averages
-from kohort.verification.label_narrowing import may_be_sorted, true_ranks
+from kohort.verification import Caution
 
-__all__ = [
-    "PublishedOrder",
-    "attack_sentence",
-    "dealt_order",
-    "settle_order",
-    "sorter_sentence",
-]
+__all__ = ["PublishedOrder", "Sorter", "dealt_order", "settle_order"]
+
+
+@dataclass(frozen=True)
+class Sorter:
+    """A column, published as it is, and the quasi-identifiers that it sorts."""
+
+    column: str
+    sorts: tuple[str, ...]
+
+    @property
+    def caution(self) -> Caution:
+        return Caution(
+            "order",
+            f"Anybody who sorts the records by {self.column!r}, which is published as it is, gets them "
+            f"sorted by {' and by '.join(map(repr, self.sorts))}, too, which tells more than labels do.",
+            f"Give {self.column!r} the role identifier, which drops it, or quasi-identifier.",
+            column=self.column,
+        )
+
+
+_KEPT = Caution(
+    "order",
+    "The original order of the records is kept: whoever has another file in that order knows which published "
+    "record is whose.",
+    "Set shuffle: auto, which publishes the records in an order that reveals nothing.",
+)
 
 
 @dataclass(frozen=True, eq=False)
 class PublishedOrder:
-    """The order in which records are published, and what it reveals where it is the original one.
+    """The order in which records are published.
 
-    attack    what an attacker gets from the order that was kept; None where there is nothing to attack
     sorters   columns, published as they are, that put the records in an order that tells something
     """
 
     asked: bool | str
-    attack: OrderAttack | None = None
     sorters: tuple[Sorter, ...] = ()
 
     @property
@@ -53,64 +67,12 @@ class PublishedOrder:
         return self.asked is not False
 
     def facts(self) -> dict[str, Any]:
-        return {
-            "shuffle": self.asked,
-            "shuffled": self.shuffled,
-            "attack": None if self.attack is None else self.attack.to_dict(),
-        }
+        return {"shuffle": self.asked, "shuffled": self.shuffled}
 
     @property
     def cautions(self) -> list[Caution]:
         """Cautions about an order that is kept, or that can be restored by sorting."""
-        found = []
-        if not self.shuffled:
-            below = None if self.attack is None else self.attack.below
-            found.append(Caution("order", self.cost_sentence, ADVICE, records=below))
-        return found + [_sorter_caution(sorter) for sorter in self.sorters]
-
-    @property
-    def cost_sentence(self) -> str:
-        """A sentence that says what the kept order gives away."""
-        kept = (
-            "The original order of the records is kept: whoever has another file in that order knows which "
-            "published record is whose."
-        )
-        return kept if self.attack is None else f"{kept} {attack_sentence(self.attack)}"
-
-
-ADVICE = "Set shuffle: auto, which publishes the records in an order that reveals nothing."
-
-
-def attack_sentence(found: OrderAttack) -> str:
-    """A sentence that says what an attack on the order reveals."""
-    return f"An attacker who knows that they are sorted {_orders(found)} {_gain(found)}"
-
-
-def sorter_sentence(sorter: Sorter) -> str:
-    """A sentence that says what sorting the records by a published column reveals."""
-    return (
-        f"Anybody who sorts the records by {sorter.column!r}, which is published as it is, gets them sorted "
-        f"{_orders(sorter.attack)}, too, and {_gain(sorter.attack)}"
-    )
-
-
-def _sorter_caution(sorter: Sorter) -> Caution:
-    advice = f"Give {sorter.column!r} the role identifier, which drops it, or quasi-identifier."
-    return Caution(
-        "order", sorter_sentence(sorter), advice, column=sorter.column, records=sorter.attack.below
-    )
-
-
-def _orders(found: OrderAttack) -> str:
-    return " and ".join(f"by {', then '.join(map(repr, order))}" for order in found.orders)
-
-
-def _gain(found: OrderAttack) -> str:
-    return (
-        f"narrows the labels of {counted(found.narrowed, 'record')}: {found.below:,} of {found.records:,} "
-        f"then look like fewer than {found.k:,}, {found.unique:,} like no other, and "
-        f"{counted(found.exact, 'value')} {'is' if found.exact == 1 else 'are'} known exactly."
-    )
+        return ([] if self.shuffled else [_KEPT]) + [sorter.caution for sorter in self.sorters]
 
 
 def settle_order(prepared: Prepared, published: Published) -> tuple[Published, PublishedOrder]:
@@ -122,9 +84,7 @@ def settle_order(prepared: Prepared, published: Published) -> tuple[Published, P
             dealt = grouped_by_person(dealt, prepared.files.person)
         published = replace(published, kept=dealt)
     published = published.held()
-    attack = partial(_attack, prepared, published)
-    found = attack(published.rows) if asked is False else None
-    return published, PublishedOrder(asked, found, _find_sorters(prepared, published.rows, attack))
+    return published, PublishedOrder(asked, _find_sorters(prepared, published))
 
 
 def dealt_order(published: Published, seed: int) -> np.ndarray:
@@ -137,55 +97,26 @@ def dealt_order(published: Published, seed: int) -> np.ndarray:
     return rows[by_content[np.random.default_rng(seed).permutation(len(rows))]]
 
 
-def _attack(prepared: Prepared, published: Published, rows: np.ndarray) -> OrderAttack | None:
-    """The result of an attack on the records in this order; None where there is nothing to attack."""
-    if not prepared.attributes:
-        return None
-    in_order = published if rows is published.rows else replace(published, kept=rows)
-    original = Original(prepared.dataset, prepared.roles, prepared.attributes, rows=rows)
-    # of a mean, which covers no value by itself, the attacker is granted the interval of its class
-    shown, *_ = read_averages(in_order.shown, prepared.request, original)
-    return attack_on_order(
-        shown,
-        prepared.dataset,
-        prepared.attributes,
-        prepared.untouched,
-        rows,
-        prepared.request.k,
-    )
+_A_FEW, _LEVEL = 1_000, 0.01
 
 
-_A_FEW = 1_000
-
-
-@dataclass(frozen=True)
-class Sorter:
-    """A published column, and what an attacker gets who sorts the records by it."""
-
-    column: str
-    attack: OrderAttack
-
-
-def _find_sorters(
-    prepared: Prepared, rows: np.ndarray, attack: Callable[[np.ndarray], OrderAttack | None]
-) -> tuple[Sorter, ...]:
+def _find_sorters(prepared: Prepared, published: Published) -> tuple[Sorter, ...]:
     """The columns that are published as they are and put a quasi-identifier in order.
-
-    rows    the published records, in their order
-    attack  measures what an attack on these records in a given order reveals
 
     Columns by which the records are sorted already are left out. O(n log n) for a column that sorts the first
     1,000 records, else O(1).
     """
     found = []
-    dataset, roles = prepared.dataset, prepared.roles
+    dataset, rows = prepared.dataset, published.rows
+    columns = [dataset.column(attribute.name) for attribute in prepared.attributes]
     for name in prepared.untouched:
-        few = _sorted_by(dataset, name, rows[:_A_FEW])
-        if not _tells(dataset, roles, few):
+        sorts = _sorted_columns(columns, _sorted_by(dataset, name, rows[:_A_FEW]))
+        if not sorts:
             continue
         order = _sorted_by(dataset, name, rows)
-        if (order != rows).any() and (gained := attack(order)) is not None:
-            found.append(Sorter(name, gained))
+        sorts = [column for column in _sorted_columns(sorts, order) if _is_coarse(column, published)]
+        if sorts and (order != rows).any():
+            found.append(Sorter(name, tuple(column.name for column in sorts)))
     return tuple(found)
 
 
@@ -194,8 +125,26 @@ def _sorted_by(dataset: Dataset, name: str, rows: np.ndarray) -> np.ndarray:
     return rows[np.argsort(value_codes(dataset.taken(name, rows)), kind="stable")]
 
 
-def _tells(dataset: Dataset, roles: Roles, rows: np.ndarray) -> bool:
-    """Whether a quasi-identifier is sorted in this order of the records, and not by chance."""
-    columns = [dataset.column(name) for name in roles.having("quasi-identifier")]
-    sorted_ones = {c.name: c.at(rows) for c in columns if may_be_sorted([true_ranks(c, rows)], [])}
-    return bool(telling_columns(sorted_ones))
+def _sorted_columns(columns: list[Column], rows: np.ndarray) -> list[Column]:
+    """The columns whose values rise or fall along these records, and not by chance."""
+    return [column for column in columns if _is_sorted(column, rows, _LEVEL / len(columns))]
+
+
+def _is_sorted(column: Column, rows: np.ndarray, level: float) -> bool:
+    """Whether the values rise or fall, as in a random order they would with a chance below the level."""
+    codes = column.at(rows).astype(np.int64)
+    codes = codes[codes < len(column.texts) - column.has_null]
+    steps = np.diff(codes)
+    if not steps.any() or steps.min() < 0 < steps.max():
+        return False
+    # of all n! / (c1! c2! ...) different orders of values that occur c1, c2, ... times, two are sorted
+    orders = lgamma(len(codes) + 1) - sum(map(lgamma, np.bincount(codes) + 1.0))
+    return log(2) - orders < log(level)
+
+
+def _is_coarse(column: Column, published: Published) -> bool:
+    """Whether some label says less than the value: of others, sorting tells nothing that is not published."""
+    labels = published.shown.column(column.name)
+    pairs = np.unique(labels.codes.astype(np.int64) * len(column.texts) + column.at(published.rows))
+    of_label, of_value = np.divmod(pairs, len(column.texts))
+    return any(labels.texts[i] != column.texts[j] for i, j in zip(of_label, of_value))

@@ -35,7 +35,7 @@ def public_version(facts: dict[str, Any]) -> dict[str, Any]:
         for name in ("people", "smallest_class_people", "risk"):
             chosen[name] = two_digits(facts[name])
     chosen["models"] = [_measured(model, facts["counted"]) for model in facts["models"]]
-    for name, private in (("order", ("shuffled", "tells", "attack")), ("scheme", ("bound", "gap", "nodes"))):
+    for name, private in (("order", ("shuffled",)), ("scheme", ("bound", "gap", "nodes"))):
         chosen[name] = facts[name] and facts[name] | dict.fromkeys(private)
     chosen["events"] = facts["events"] and facts["events"] | {"orphans": None}
     chosen["items"] = facts["items"] and {

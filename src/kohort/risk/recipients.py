@@ -10,8 +10,9 @@ import numpy as np
 from kohort.errors import counted, percent
 from kohort.pipeline.approval import Recipient
 from kohort.pipeline.before_after import BeforeAfter
-from kohort.problem.models import ClassCounts, RiskLimit
+from kohort.problem.models import RiskLimit
 from kohort.risk.knowledge import KnownTable, Sets, sweep
+from kohort.verification.promises import OF_CLASSES, Counts, Values, stated
 
 __all__ = ["limit_verdicts", "recipient_risks", "sizes_by"]
 
@@ -68,16 +69,20 @@ def _figures(sizes: np.ndarray) -> dict[str, Any]:
 
 def limit_verdicts(sizes: np.ndarray, limits: Sequence[RiskLimit]) -> list[dict[str, Any]]:
     """For each limit what classes of these sizes attain, and whether it holds."""
-    counts = ClassCounts.of_sizes(sizes)
-    return [
-        {
-            "promise": limit.describe(),
-            "asked": float(limit.asked),
-            "measured": None if (measured := limit.measure(counts)) is None else float(measured),
-            "holds": bool(limit.holds(counts).all()),
-        }
-        for limit in limits
-    ]
+    everybody = np.ones(len(sizes), dtype=bool)
+    verdicts = []
+    for promise in stated(limits):
+        judged = OF_CLASSES[promise.name](promise, Counts(sizes), Values())
+        measured = judged.measured(everybody)
+        verdicts.append(
+            {
+                "promise": promise.words,
+                "asked": float(judged.asked),
+                "measured": None if measured is None else float(measured),
+                "holds": bool(judged.holds.all()),
+            }
+        )
+    return verdicts
 
 
 def _sentence(facts: dict[str, Any]) -> str:

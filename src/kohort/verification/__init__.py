@@ -1,9 +1,6 @@
 """Verification reads published tables only, and shares no code with anything that publishes."""
 
-from kohort.verification.attack_on_order import attack_on_order
-from kohort.verification.averages import read_averages
 from kohort.verification.demands import Original
-from kohort.verification.label_narrowing import OrderAttack
 from kohort.verification.parts import PartDemands, PartFound, WholeFound, unite_parts, verify_part
 from kohort.verification.proof import check_dual_proof
 from kohort.verification.proof_of_models import check_proof
@@ -32,7 +29,6 @@ __all__ = [
     "ClassRisk",
     "JoinedTables",
     "ModelVerdict",
-    "OrderAttack",
     "Original",
     "PartDemands",
     "PartFound",
@@ -43,7 +39,6 @@ __all__ = [
     "Verification",
     "WholeFound",
     "WrittenCheck",
-    "attack_on_order",
     "check_dual_proof",
     "check_proof",
     "checked_bound",
@@ -51,7 +46,6 @@ __all__ = [
     "checked_loss",
     "join_tables",
     "published_classes",
-    "read_averages",
     "unite_parts",
     "verify",
     "verify_models",

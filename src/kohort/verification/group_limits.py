@@ -35,8 +35,9 @@ def limited_sizes(problem: Problem, model: Model) -> list[tuple[int, int]]:
 def greatest_share(model: Model) -> Fraction | None:
     if isinstance(model, LDiversity):
         return 1 / model.exact_l if model.kind == "frequency" else None
-    exact = isinstance(model, AlphaDeassociation) and model.rounding == "none"
-    return model.asked if exact else None  # type: ignore[return-value]
+    if isinstance(model, AlphaDeassociation) and model.rounding == "none":
+        return model.asked
+    return None
 
 
 def _sizes(share: Fraction, k: int) -> range:

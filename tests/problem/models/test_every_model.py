@@ -115,13 +115,12 @@ def test_models_are_frozen(model):
 
 
 @every_model
-def test_no_classes_nothing_measured(model):
+def test_no_classes_nothing_judged(model):
     nobody = ClassCounts.from_records([], [], 0, 2)
     tree = ValueTree(np.array([2, 2, -1]), np.array([0, 1]), np.array([0, 0, 1]))
     context = ValueContext(("v0", "v1"), np.arange(2), tree, np.zeros(2, dtype=np.int64))
     assert model.holds(nobody, context).tolist() == []
     assert model.holds(nobody, context).dtype == bool
-    assert model.measure(nobody, context) is None
 
 
 def test_numbers_are_kept_as_they_were_written():

@@ -12,6 +12,15 @@ import kohort as ko
 from by_definition.risk_limit import keeps, negative_binomial, population_risk, sample_risks, share_above
 from kohort.problem.models import ClassCounts, RiskLimit
 from kohort.problem.models.risk_limit import expected_risk
+from kohort.verification.promises import OF_CLASSES, Counts, Values, stated
+
+
+def measured(model, sizes):
+    """What verification measures: the search's model only says whether a limit holds."""
+    [promise] = stated([model])
+    judged = OF_CLASSES[promise.name](promise, Counts(np.array(sizes)), Values())
+    return judged.measured(np.ones(len(sizes), dtype=bool))
+
 
 SIZES = st.lists(st.integers(1, 12), min_size=1, max_size=8)
 LIMITS = st.fractions(Fraction(1, 20), 1, max_denominator=24)
@@ -22,7 +31,7 @@ def test_a_limit_against_the_sample_is_judged_as_by_definition(sizes, limit, of,
     model, counts = RiskLimit(limit, of, strict=strict), ClassCounts.of_sizes(np.array(sizes))
     risks = sample_risks(sizes)
     assert model.holds(counts).all() == keeps(risks, limit, of, strict)
-    assert model.measure(counts) == (max(risks) if of == "maximum" else sum(risks) / len(risks))
+    assert measured(model, sizes) == (max(risks) if of == "maximum" else sum(risks) / len(risks))
 
 
 @given(
@@ -32,7 +41,7 @@ def test_a_limit_against_the_population_is_judged_as_by_definition(sizes, limit,
     model = RiskLimit(limit, of, "population", sampling_fraction=share)
     counts = ClassCounts.of_sizes(np.array(sizes))
     risks = [population_risk(size, share) for size in sizes for _ in range(size)]
-    assert float(model.measure(counts)) == pytest.approx(max(risks) if of == "maximum" else np.mean(risks))
+    assert float(measured(model, sizes)) == pytest.approx(max(risks) if of == "maximum" else np.mean(risks))
     assert model.holds(counts).all() == keeps(risks, float(limit), of, strict=True)
 
 
@@ -40,7 +49,7 @@ def test_a_limit_against_the_population_is_judged_as_by_definition(sizes, limit,
 def test_a_limit_for_a_share_of_records_is_judged_as_by_definition(sizes, limit, share, strict):
     model, counts = RiskLimit(limit, strict=strict, share=share), ClassCounts.of_sizes(np.array(sizes))
     above = share_above(sample_risks(sizes), limit, strict)
-    assert model.measure(counts) == above and model.asked == share
+    assert measured(model, sizes) == above and model.asked == share
     assert model.holds(counts).all() == (above <= share)
 
 
@@ -48,7 +57,7 @@ def test_a_limit_for_a_share_of_records_is_judged_as_by_definition(sizes, limit,
 def test_a_limit_for_a_share_is_also_judged_against_the_population(sizes, limit, share):
     model = RiskLimit(limit, "maximum", "population", sampling_fraction=0.3, share=share)
     risks = [population_risk(size, 0.3) for size in sizes for _ in range(size)]
-    assert model.measure(ClassCounts.of_sizes(np.array(sizes))) == share_above(risks, float(limit), True)
+    assert measured(model, sizes) == share_above(risks, float(limit), True)
 
 
 @pytest.mark.parametrize("share", [0.002, 0.01, 0.3, 0.5, 0.501, 0.9, 0.999])

@@ -15,7 +15,7 @@ from kohort.problem.models.k_map import KMap
 from kohort.problem.models.km_anonymity import KmAnonymity
 from kohort.problem.models.known_columns import KnownColumns
 from kohort.problem.models.l_diversity import LDiversity
-from kohort.problem.models.model import NO_CONTEXT, Measure, Model, TallyRule, ValueContext, ValueTree
+from kohort.problem.models.model import NO_CONTEXT, Model, TallyRule, ValueContext, ValueTree
 from kohort.problem.models.person_cells import PeopleTally, PersonCells, counted_as, spread_overall
 from kohort.problem.models.population_uniqueness import PopulationUniqueness
 from kohort.problem.models.rho_uncertainty import RhoUncertainty
@@ -41,7 +41,6 @@ __all__ = [
     "KnownColumns",
     "LDiversity",
     "LabelledClasses",
-    "Measure",
     "Model",
     "PeopleTally",
     "PersonCells",

@@ -78,9 +78,6 @@ class AlphaDeassociation(Model):
         # s <= ceil(x) is s - 1 < x for a whole number s
         return ~at_most(counts.sizes, alpha.numerator, sensitive - 1, alpha.denominator)
 
-    def _worst(self, counts: ClassCounts, context: ValueContext) -> Fraction:
-        return largest_ratio(self._sensitive(counts, context), counts.sizes)
-
     def _gaps(self, counts: ClassCounts, context: ValueContext) -> tuple[np.ndarray, float]:
         if self.rounding != "none":  # a share above alpha may be right
             return super()._gaps(counts, context)
@@ -171,7 +168,7 @@ class AlphaDeassociation(Model):
         return None if sensitive <= most else f"{refused}, or k must be below {k}"
 
     def _refusal(self, whole_table: ClassCounts, context: ValueContext) -> str:
-        share = rounded_up(self._worst(whole_table, context))
+        share = rounded_up(largest_ratio(self._sensitive(whole_table, context), whole_table.sizes))
         subject = "the most frequent value makes up"
         if self.values is not None:
             subject = "the listed values make up" if self.combine else "a listed value makes up"

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache
-from math import inf
 from typing import ClassVar
 
 import numpy as np
@@ -21,7 +20,7 @@ from kohort.problem.models.exact import (
     readable,
     rounded_up,
 )
-from kohort.problem.models.model import NEAR, NO_CONTEXT, Measure, ValueContext, check_attribute
+from kohort.problem.models.model import NEAR, NO_CONTEXT, ValueContext, check_attribute
 from kohort.problem.models.share_band import ShareBand
 
 DIGITS = 60
@@ -85,11 +84,6 @@ class BetaLikeness(ShareBand):
             below[cell] = decided(ratio, Fraction(total, int(overall[counts.value_of[cell]])))
         return below
 
-    def _worst(self, counts: ClassCounts, context: ValueContext) -> Measure:
-        if self.kind == "enhanced" and not self._below_logarithm(counts, context).all():
-            return inf  # no beta would do
-        return max(largest_ratio(*self._ratios(counts, context)) - 1, Fraction(0))
-
     def band(self, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         gain = np.full(len(shares), float(self.asked))
         if self.kind == "enhanced":
@@ -104,8 +98,9 @@ class BetaLikeness(ShareBand):
         )
 
     def _refusal(self, whole_table: ClassCounts, context: ValueContext) -> str:
-        best = self._worst(whole_table, context)
-        least = rounded_up(best) if isinstance(best, Fraction) else "infinite"
+        least = rounded_up(max(largest_ratio(*self._ratios(whole_table, context)) - 1, Fraction(0)))
+        if self.kind == "enhanced" and not self._below_logarithm(whole_table, context).all():
+            least = "infinite"  # no beta would do
         return (
             f"beta = {readable(self.asked)} is impossible: with all records as one class, the share of a "
             f"value of {self.attribute!r} exceeds the one that it is compared with {least} times, so beta "

@@ -12,7 +12,7 @@ import numpy as np
 
 from kohort.problem.models.class_counts import ClassCounts
 from kohort.problem.models.exact import Number, exact_number, product_at_least_one, readable
-from kohort.problem.models.model import NEAR, NO_CONTEXT, Measure, ValueContext, check_attribute
+from kohort.problem.models.model import NEAR, NO_CONTEXT, ValueContext, check_attribute
 from kohort.problem.models.share_band import ShareBand
 
 
@@ -68,11 +68,6 @@ class DeltaDisclosure(ShareBand):
         down = [(ratio.numerator, -b), (ratio.denominator, b), (2, -a)]
         return not product_at_least_one(up) and not product_at_least_one(down)
 
-    def _worst(self, counts: ClassCounts, context: ValueContext) -> Measure:
-        if self._lacks_values(counts, context).any():
-            return inf
-        return float(np.abs(_logs(*self._ratios(counts, context))).max())
-
     def band(self, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         factor = 2.0 ** min(float(self.asked), 1000.0)
         return shares / factor, np.minimum(shares * factor, 1.0)
@@ -84,7 +79,8 @@ class DeltaDisclosure(ShareBand):
         )
 
     def _refusal(self, whole_table: ClassCounts, context: ValueContext) -> str:
-        best = self._worst(whole_table, context)
+        lacks = self._lacks_values(whole_table, context).any()
+        best = inf if lacks else float(np.abs(_logs(*self._ratios(whole_table, context))).max())
         return (
             f"delta = {readable(self.asked)} is impossible: all records as one class lie {best:.3g} from the "
             f"shares of {self.attribute!r} that they are compared with, so delta must be above that"

@@ -69,10 +69,6 @@ class DifferentialPrivacy(Model):
     def holds(self, counts: ClassCounts, context: ValueContext = NO_CONTEXT) -> np.ndarray:
         return counts.sizes >= self.k
 
-    def _worst(self, counts: ClassCounts, context: ValueContext) -> float:
-        """The delta that the smallest class attains."""
-        return float(attained_delta(int(counts.sizes.min()), Fraction(self.epsilon)))
-
     def describe(self) -> str:
         return (
             f"({readable(Fraction(self.epsilon))}, {readable(self.asked)})-differential privacy: records are "

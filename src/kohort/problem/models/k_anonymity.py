@@ -33,18 +33,11 @@ class KAnonymity(Model):
         object.__setattr__(self, "k", whole_number("KAnonymity", "k", self.k, least=1))
 
     @property
-    def asked(self) -> int:
-        return self.k
-
-    @property
     def needed_k(self) -> int:
         return self.k
 
     def holds(self, counts: ClassCounts, context: ValueContext = NO_CONTEXT) -> np.ndarray:
         return counts.sizes >= self.k
-
-    def _worst(self, counts: ClassCounts, context: ValueContext) -> int:
-        return int(counts.sizes.min())
 
     def _gaps(self, counts: ClassCounts, context: ValueContext) -> tuple[np.ndarray, float]:
         return (self.k - counts.sizes).astype(float), self.k - 1

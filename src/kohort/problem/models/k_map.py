@@ -34,10 +34,6 @@ class KMap(TableModel):
         object.__setattr__(self, "k", whole_number("KMap", "k", self.k, least=1))
 
     @property
-    def asked(self) -> int:
-        return self.k
-
-    @property
     def enough_k(self) -> int:
         return self.k  # the records of a class are people whom it fits
 

@@ -42,10 +42,6 @@ class KnownColumns(TableModel):
             object.__setattr__(self, name, value)
 
     @property
-    def asked(self) -> int:
-        return self.k
-
-    @property
     def enough_k(self) -> int:
         return self.k  # columns tell no more than the class does
 

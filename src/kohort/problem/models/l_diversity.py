@@ -30,7 +30,7 @@ from kohort.problem.models.exact import (
     rounded_up,
     whole_number,
 )
-from kohort.problem.models.model import NO_CONTEXT, Measure, Model, TallyRule, ValueContext, check_attribute
+from kohort.problem.models.model import NO_CONTEXT, Model, TallyRule, ValueContext, check_attribute
 
 CLOSE = 1e-9
 """Entropies nearer than this to the bound are compared without floating point."""
@@ -99,9 +99,6 @@ class LDiversity(Model):
     def holds(self, counts: ClassCounts, context: ValueContext = NO_CONTEXT) -> np.ndarray:
         return KINDS[self.kind].holds(self, counts)
 
-    def _worst(self, counts: ClassCounts, context: ValueContext) -> Measure:
-        return KINDS[self.kind].worst(self, counts)
-
     def _gaps(self, counts: ClassCounts, context: ValueContext) -> tuple[np.ndarray, float]:
         return KINDS[self.kind].gaps(self, counts)
 
@@ -127,9 +124,6 @@ class Kind(ABC):
     def holds(self, model: LDiversity, counts: ClassCounts) -> np.ndarray: ...
 
     @abstractmethod
-    def worst(self, model: LDiversity, counts: ClassCounts) -> Measure: ...
-
-    @abstractmethod
     def gaps(self, model: LDiversity, counts: ClassCounts) -> tuple[np.ndarray, float]: ...
 
     def tally_rule(self, l: float) -> TallyRule | None:  # noqa: E741
@@ -152,9 +146,6 @@ class Frequency(Kind):
     def holds(self, model: LDiversity, counts: ClassCounts) -> np.ndarray:
         return at_most(counts.largest, model.exact_l.numerator, counts.sizes, model.exact_l.denominator)
 
-    def worst(self, model: LDiversity, counts: ClassCounts) -> Fraction:
-        return 1 / largest_ratio(counts.largest, counts.sizes)
-
     def gaps(self, model: LDiversity, counts: ClassCounts) -> tuple[np.ndarray, float]:
         l = float(model.exact_l)  # noqa: E741
         return l - counts.sizes / counts.largest, l - 1
@@ -171,10 +162,10 @@ class Frequency(Kind):
         return f"in every class at most {share} of the people have the same value of {model.attribute!r}"
 
     def refusal(self, model: LDiversity, whole_table: ClassCounts) -> str:
-        best = self.worst(model, whole_table)
+        share = largest_ratio(whole_table.largest, whole_table.sizes)
         return (
             f"l = {readable(model.exact_l)} is impossible: the most frequent value of {model.attribute!r} "
-            f"makes up {rounded_up(1 / best)} of all records, so l can be at most {rounded_down(best)}"
+            f"makes up {rounded_up(share)} of all records, so l can be at most {rounded_down(1 / share)}"
         )
 
 
@@ -183,9 +174,6 @@ class Distinct(Kind):
 
     def holds(self, model: LDiversity, counts: ClassCounts) -> np.ndarray:
         return counts.distinct >= math.ceil(model.exact_l)
-
-    def worst(self, model: LDiversity, counts: ClassCounts) -> int:
-        return int(counts.distinct.min())
 
     def gaps(self, model: LDiversity, counts: ClassCounts) -> tuple[np.ndarray, float]:
         l = math.ceil(model.exact_l)  # noqa: E741
@@ -201,7 +189,7 @@ class Distinct(Kind):
         return self.describe(model)
 
     def refusal(self, model: LDiversity, whole_table: ClassCounts) -> str:
-        best = self.worst(model, whole_table)
+        best = int(whole_table.distinct.min())
         return (
             f"l = {readable(model.exact_l)} is impossible: {model.attribute!r} has {best} different values "
             f"in the whole table, so l can be at most {best}"
@@ -225,9 +213,6 @@ class Entropy(Kind):
             holds[i] = decided[cells]
         return holds
 
-    def worst(self, model: LDiversity, counts: ClassCounts) -> float:
-        return math.exp(_entropies(counts).min())
-
     def gaps(self, model: LDiversity, counts: ClassCounts) -> tuple[np.ndarray, float]:
         l = float(model.exact_l)  # noqa: E741
         return l - np.exp(_entropies(counts)), l - 1
@@ -240,7 +225,7 @@ class Entropy(Kind):
         return f"in every class the entropy of {model.attribute!r} is at least {bound}"
 
     def refusal(self, model: LDiversity, whole_table: ClassCounts) -> str:
-        best = rounded_down(Fraction(self.worst(model, whole_table)))
+        best = rounded_down(Fraction(math.exp(_entropies(whole_table).min())))
         return (
             f"l = {readable(model.exact_l)} is impossible: with the entropy of {model.attribute!r} in the "
             f"whole table, l can be at most {best}"
@@ -278,10 +263,6 @@ class Recursive(Kind):
         tails = _tails(counts, int(model.exact_l))
         return ~at_most(tails, model.asked.numerator, counts.largest, model.asked.denominator)
 
-    def worst(self, model: LDiversity, counts: ClassCounts) -> Measure:
-        tails = _tails(counts, int(model.exact_l))
-        return largest_ratio(counts.largest, tails) if tails.all() else math.inf
-
     def gaps(self, model: LDiversity, counts: ClassCounts) -> tuple[np.ndarray, float]:
         tails = _tails(counts, int(model.exact_l))
         return (1 - float(model.asked) * tails / counts.largest).astype(float), 1.0
@@ -294,12 +275,13 @@ class Recursive(Kind):
         )
 
     def refusal(self, model: LDiversity, whole_table: ClassCounts) -> str:
-        best = self.worst(model, whole_table)
-        if not isinstance(best, Fraction):
+        tails = _tails(whole_table, int(model.exact_l))
+        if not tails.all():
             return Distinct().refusal(model, whole_table)
         return (
             f"c = {readable(model.asked)} with l = {readable(model.exact_l)} is impossible: with the values "
-            f"of {model.attribute!r} in the whole table, c must be above {rounded_up(best)}"
+            f"of {model.attribute!r} in the whole table, c must be above "
+            f"{rounded_up(largest_ratio(whole_table.largest, tails))}"
         )
 
 

@@ -17,8 +17,6 @@ from kohort.errors import InputError
 from kohort.problem.models.class_counts import ClassCounts
 from kohort.problem.models.exact import plain
 
-Measure = Fraction | int | float
-
 NEAR = 1e-9
 """Gaps nearer than this to 0 are compared with 0 without floating point."""
 
@@ -153,21 +151,9 @@ class Model(ABC):
         """How the people of a class are counted by value: those who have it, or spread over their records."""
         return "having"
 
-    @property
-    @abstractmethod
-    def asked(self) -> Fraction | int:
-        """The parameter that `measure` is to be compared with."""
-
     @abstractmethod
     def holds(self, counts: ClassCounts, context: ValueContext = NO_CONTEXT) -> np.ndarray:
         """For each class, whether it keeps the rule; decided exactly."""
-
-    def measure(self, counts: ClassCounts, context: ValueContext = NO_CONTEXT) -> Measure | None:
-        """What the worst class attains, on the scale of `asked`; None if there are no classes."""
-        return self._worst(counts, context) if counts.n_classes else None
-
-    @abstractmethod
-    def _worst(self, counts: ClassCounts, context: ValueContext) -> Measure: ...
 
     def deficit(self, counts: ClassCounts, context: ValueContext = NO_CONTEXT) -> np.ndarray:
         """For each class how far it is from keeping the rule: 0 if it keeps it, and 1 at most.

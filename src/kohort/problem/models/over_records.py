@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 
 from kohort.problem.models.class_counts import ClassCounts
-from kohort.problem.models.model import NO_CONTEXT, Measure, Model, ValueContext
+from kohort.problem.models.model import NO_CONTEXT, Model, ValueContext
 
 __all__ = ["OverRecords", "ValueSets"]
 
@@ -56,15 +55,8 @@ class OverRecords(Model):
     def survives_unions(self) -> bool:
         return self.inner.survives_unions
 
-    @property
-    def asked(self) -> Fraction | int:
-        return self.inner.asked
-
     def holds(self, counts: ClassCounts, context: ValueContext = NO_CONTEXT) -> np.ndarray:
         return self.inner.holds(self.of_values(counts), self.context)
-
-    def _worst(self, counts: ClassCounts, context: ValueContext) -> Measure:
-        return self.inner._worst(self.of_values(counts), self.context)
 
     def _gaps(self, counts: ClassCounts, context: ValueContext) -> tuple[np.ndarray, float]:
         return self.inner._gaps(self.of_values(counts), self.context)

@@ -22,7 +22,7 @@ from kohort.errors import InputError, percent
 from kohort.parameters import shown
 from kohort.problem.models.class_counts import ClassCounts
 from kohort.problem.models.exact import Number, choice, exact_number, readable
-from kohort.problem.models.model import NO_CONTEXT, Measure, Model, ValueContext
+from kohort.problem.models.model import NO_CONTEXT, Model, ValueContext
 
 __all__ = ["RiskLimit", "expected_risk"]
 
@@ -143,18 +143,16 @@ class RiskLimit(Model):
     def holds(self, counts: ClassCounts, context: ValueContext = NO_CONTEXT) -> np.ndarray:
         """Per class whether its risk is within the limit; of a table that is, all classes are valid."""
         valid = np.asarray(counts.sizes >= self.least_class)
-        if self.of_whole_table and counts.n_classes and self.within(self._worst(counts, context)):
+        if self.of_whole_table and counts.n_classes and self.within(self._of_all(counts)):
             return np.ones(counts.n_classes, dtype=bool)
         return valid
 
-    def within(self, risk: Measure) -> bool:
+    def within(self, risk: Fraction | float) -> bool:
         """Whether a risk, or the share of records that are above the limit, is within what is asked."""
         return risk < self.asked if self.strict and self.share is None else risk <= self.asked
 
-    def _worst(self, counts: ClassCounts, context: ValueContext) -> Measure:
-        if not self.of_whole_table:
-            smallest = counts.sizes.min()
-            return Fraction(1, int(smallest)) if self.against == "sample" else self._risks(smallest[None])[0]
+    def _of_all(self, counts: ClassCounts) -> Fraction | float:
+        """The average risk, or the share of records that are above the limit."""
         n = int(counts.sizes.sum())
         if self.share is not None:
             return Fraction(int(counts.sizes[counts.sizes < self.least_class].sum()), n)

@@ -81,9 +81,6 @@ class TCloseness(Model):
             distances.numerator, self.asked.denominator, distances.denominator, self.asked.numerator
         )
 
-    def _worst(self, counts: ClassCounts, context: ValueContext) -> Fraction:
-        return largest_ratio(*self._distances(counts, context))
-
     def _gaps(self, counts: ClassCounts, context: ValueContext) -> tuple[np.ndarray, float]:
         numerator, denominator = self._distances(counts, context)
         t = float(self.asked)
@@ -118,7 +115,7 @@ class TCloseness(Model):
         )
 
     def _refusal(self, whole_table: ClassCounts, context: ValueContext) -> str:
-        best = rounded_up(self._worst(whole_table, context))
+        best = rounded_up(largest_ratio(*self._distances(whole_table, context)))
         return (
             f"t = {readable(self.asked)} is impossible: all records as one class lie {best} from the "
             f"distribution of {self.attribute!r} that they are compared with, so t must be {best} or more"

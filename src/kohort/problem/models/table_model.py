@@ -11,7 +11,7 @@ import numpy as np
 from kohort.data.dataset import Dataset
 from kohort.errors import InputError, InternalError
 from kohort.problem.models.class_counts import ClassCounts
-from kohort.problem.models.model import NO_CONTEXT, Measure, Model, ValueContext
+from kohort.problem.models.model import NO_CONTEXT, Model, ValueContext
 
 __all__ = ["LabelledClasses", "Population", "PopulationSource", "TableModel", "check_population"]
 
@@ -64,9 +64,6 @@ class TableModel(Model):
     def _refusal_in(self, whole: LabelledClasses) -> str: ...
 
     def holds(self, counts: ClassCounts, context: ValueContext = NO_CONTEXT) -> np.ndarray:
-        raise InternalError(f"{self.name} is a promise about a whole table, not about single classes.")
-
-    def _worst(self, counts: ClassCounts, context: ValueContext) -> Measure:
         raise InternalError(f"{self.name} is a promise about a whole table, not about single classes.")
 
     def _refusal(self, whole_table: ClassCounts, context: ValueContext) -> str:

@@ -21,12 +21,9 @@ __all__ = [
     "OrderAttack",
     "Sighted",
     "attack_ranks",
-    "goes_up_and_down",
-    "may_be_sorted",
     "narrowed_columns",
     "sighted_column",
     "stand_together",
-    "true_ranks",
 ]
 
 _MOST_CHAINS = 16  # columns that may come first where records are sorted by several
@@ -85,15 +82,10 @@ class OrderAttack:
 def sighted_column(labels: Column, covering: Covering, original: Column, rows: np.ndarray) -> Sighted:
     """A quasi-identifier as an attacker sees it; `rows[i]` is the original of published record i."""
     low, high = _label_ranges(covering, len(original.texts) - original.has_null)
-    return Sighted(original.name, low[labels.codes], high[labels.codes], true_ranks(original, rows))
-
-
-def true_ranks(original: Column, rows: np.ndarray) -> np.ndarray:
-    """Per published record the rank of its original value; -1 where it is missing."""
     ranks = original.at(rows).astype(np.int64)
     if original.has_null:
         ranks[ranks == len(original.texts) - 1] = -1
-    return ranks
+    return Sighted(original.name, low[labels.codes], high[labels.codes], ranks)
 
 
 def _label_ranges(covering: Covering, n_values: int) -> tuple[np.ndarray, np.ndarray]:
@@ -141,19 +133,6 @@ def attack_ranks(quasi: Sequence[Sighted], kept: Sequence[Sighted], k: int) -> O
         unique=int((sizes == 1).sum()) if orders else 0,
         exact=exact,
     )
-
-
-def may_be_sorted(quasi: Sequence[np.ndarray], kept: Sequence[np.ndarray]) -> bool:
-    """Whether the records have an order to attack; columns are ranks in the order of the release."""
-    columns = [*quasi, *kept]
-    whole = np.zeros(len(columns[0]) if columns else 0, dtype=np.int64)
-    return any(_direction(true, whole) for true in (*quasi, *kept)) or any(_in_runs(true) for true in kept)
-
-
-def goes_up_and_down(true: np.ndarray) -> bool:
-    """Whether values both rise and fall along these records; no table that begins so is sorted by them."""
-    steps = np.diff(true[true >= 0])
-    return bool(len(steps)) and bool(steps.min() < 0 < steps.max())
 
 
 def narrowed_columns(
