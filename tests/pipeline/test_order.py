@@ -276,3 +276,12 @@ def test_a_file_that_is_no_order_file_of_the_release_is_refused(tmp_path, conten
     with pytest.raises(InputError, match="original"):
         file.write_text('{"kohort": "order", "original_records": [1, 2]}')
         ko.verify(pa.table({"age": ["[1, 2]"] * 2}), spec=spec, order_file=file)
+
+
+def test_a_release_that_is_anonymized_again_is_dealt_into_another_order():
+    table = ko.datasets.generate_hospital(300, seed=3)
+    asked = {"quasi_identifiers": ["age", "sex"], "sensitive": ["diagnosis"], "k": 5, "others": "drop"}
+    once = ko.anonymize(table, algorithm="mondrian", **asked)
+    twice = ko.anonymize(once.table, algorithm="mondrian", **asked)
+    assert once.table.num_rows == twice.table.num_rows == 300
+    assert abs(np.corrcoef(np.arange(300), twice.original_rows)[0, 1]) < 0.5

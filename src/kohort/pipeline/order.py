@@ -9,7 +9,7 @@ is needed, and no guess about the original can be tested.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import lgamma, log
+from math import lgamma, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -90,11 +90,25 @@ def settle_order(prepared: Prepared, published: Published) -> tuple[Published, P
 def dealt_order(published: Published, seed: int) -> np.ndarray:
     """The records in an order that depends on their published values and the seed alone.
 
-    Records that are published alike keep their places relative to each other, which nobody can see.
+    Records that are published alike keep their places relative to each other, which nobody can see. A table
+    that is itself a release of this seed may stand in nearly that order: then records are dealt once more.
     """
     rows = published.rows
     by_content = np.argsort(row_keys(map(published.value_codes, published.names)), kind="stable")
-    return rows[by_content[np.random.default_rng(seed).permutation(len(rows))]]
+    rng = np.random.default_rng(seed)
+    dealt = rows[by_content[rng.permutation(len(rows))]]
+    while _is_like_original(dealt):
+        dealt = rows[by_content[rng.permutation(len(rows))]]
+    return dealt
+
+
+def _is_like_original(dealt: np.ndarray) -> bool:
+    """Whether an order is nearer to the original one, or its reverse, than chance explains (five sigma)."""
+    n = len(dealt)
+    if n < 10:  # any order of so few may be like another
+        return False
+    alike = float(np.corrcoef(np.arange(n), dealt)[0, 1])
+    return abs(alike) > min(0.95, 5 / sqrt(n - 1))
 
 
 _A_FEW, _LEVEL = 1_000, 0.01
