@@ -25,6 +25,7 @@ from kohort.errors import InternalError
 from kohort.pipeline.verify_release import verify_release
 from kohort.problem.attribute import Attribute
 from kohort.problem.costs import COSTS
+from kohort.verification.as_written import compare_codes
 
 TOWNS = Hierarchy.from_paths(
     [(f"{region}{n}", region, side, "*") for region, side in zip("abcd", "NNSS") for n in range(3)]
@@ -301,3 +302,25 @@ def test_a_label_that_is_false_by_one_in_a_large_number_is_caught(monkeypatch):
     table = pa.table({"x": [LARGE + step for step in range(8) for _ in range(2)]})
     with pytest.raises(InternalError, match="cover"):
         ko.anonymize(table, quasi_identifiers={"x": ko.quantiles(2, 2)}, k=4, algorithm="mondrian")
+
+
+# -- codes beside values -----------------------------------------------------------------------------
+
+WRITTEN = [["b", "a", None, "b"], [3, 1, None, 3], ["30", "30.0", None, "30"], [1.5, 0.25, None, 1.5]]
+
+
+@pytest.mark.parametrize("values", WRITTEN)
+@pytest.mark.parametrize("as_dictionary", [False, True])
+def test_a_single_wrong_code_is_seen(values, as_dictionary):
+    """Of text and numbers, in dictionaries or not, however they are spelled."""
+    written = pa.chunked_array([values[:1], values[1:]])
+    written = written.dictionary_encode() if as_dictionary else written
+    column = coding.code_column("x", written)
+    compare_codes(column, written)
+    for record, code in enumerate(column.codes):
+        wrong = column.codes.copy()
+        wrong[record] = (code + 1) % len(column.texts)
+        with pytest.raises(InternalError, match="not read as it is written"):
+            compare_codes(replace(column, codes=wrong), written)
+    with pytest.raises(InternalError, match="not read as it is written"):
+        compare_codes(replace(column, texts=(column.texts[0],) * len(column.texts)), written)

@@ -84,18 +84,29 @@ def _spelled_alike(column: Column, values: pa.ChunkedArray) -> bool:
 
 def _code_of_value(column: Column, encoded: Encoded) -> np.ndarray:
     """The code of each distinct value (-1 where no record has it), and last that of a missing one."""
-    dictionary, _ = encoded
-    code_of = np.full(len(dictionary) + 1, -1, dtype=np.int32)
+    texts, written = column.texts, [*_readable(encoded[0]), None]
+    number = {text: code for code, text in enumerate(texts)}
+    code_of = np.array([number.get(_shown(value), -1) for value in written], dtype=np.int32)
+    if len(number) == len(texts) and _stand_for(code_of, encoded, column):
+        return code_of
+    code_of[:] = -1  # some values are written in another way than the texts of their codes
     for places, codes in _beside(encoded, column):
         code_of[places] = codes  # the last one, where they differ
-    if any((code_of[places] != codes).any() for places, codes in _beside(encoded, column)):
+    if not _stand_for(code_of, encoded, column):
         raise _misread(column)
-    texts = column.texts
-    written = [*_readable(dictionary), None]
     known = all(_is(texts[code], value) for code, value in zip(code_of.tolist(), written) if code >= 0)
-    if not known or len(set(texts)) < len(texts):
+    if not known or len(number) < len(texts):
         raise _misread(column)
     return code_of
+
+
+def _stand_for(code_of: np.ndarray, encoded: Encoded, column: Column) -> bool:
+    """Whether every record has just the code of its value."""
+    return all((code_of[places] == codes).all() for places, codes in _beside(encoded, column))
+
+
+def _shown(value: Any) -> str | None:
+    return None if value is None else str(value)
 
 
 def _encoded(values: pa.ChunkedArray) -> Encoded:
@@ -117,7 +128,7 @@ def _beside(encoded: Encoded, column: Column) -> Iterator[tuple[np.ndarray, np.n
         for rows in stretches_of(len(part)):
             places = part[rows.start : rows.stop]
             if places.null_count:
-                places = pc.fill_null(places.cast(pa.int64()), len(dictionary))
+                places = pc.fill_null(places.cast(pa.int32()), len(dictionary))
             codes = column.at(slice(start + rows.start, start + rows.stop))
             yield places.to_numpy(zero_copy_only=False), codes
         start += len(part)
