@@ -16,8 +16,6 @@ from kohort.problem.problem import Problem
 from kohort.recoding.item_nodes import ItemNodes
 from kohort.recoding.recoding import Recoding
 
-__all__ = ["Algorithm", "AnyAlgorithm", "ItemsAlgorithm"]
-
 
 class _Derived:
     """A class attribute that is derived from the traits of costs or models when it is read."""

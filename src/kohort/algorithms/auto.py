@@ -18,8 +18,6 @@ from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
 
-__all__ = ["Auto", "obstacle"]
-
 _MOST_RECORDS = 500_000  # without a time limit; larger tables are then released within seconds
 
 

@@ -10,8 +10,6 @@ from kohort.problem.attribute import Attribute
 from kohort.problem.encoding.tables import leaf_numbers
 from kohort.problem.problem import Problem
 
-__all__ = ["compact_leaves", "compact_rows"]
-
 _AT_ONCE = 8  # columns that few instructions compare: a row has a multiple of as many
 
 

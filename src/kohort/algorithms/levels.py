@@ -6,8 +6,6 @@ import numpy as np
 
 from kohort.data.hierarchy import Hierarchy
 
-__all__ = ["level_nodes"]
-
 
 def level_nodes(hierarchy: Hierarchy) -> np.ndarray:
     """The node that each leaf is generalized to at each level: one row per level, one column per leaf.

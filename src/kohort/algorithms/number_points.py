@@ -8,8 +8,6 @@ from kohort.errors import UnsupportedError
 from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
 
-__all__ = ["MOST_POINTS", "points_of", "refuse_many_points"]
-
 MOST_POINTS = 100_000
 
 

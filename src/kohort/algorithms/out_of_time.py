@@ -9,8 +9,6 @@ from kohort.algorithms.run import Run
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
-__all__ = ["SHARE_BEFORE", "mondrian_instead"]
-
 SHARE_BEFORE = 0.8  # share of the time after which an algorithm gives up; mondrian gets the rest
 
 

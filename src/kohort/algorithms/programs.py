@@ -11,8 +11,6 @@ import numpy as np
 from kohort.algorithms.run import Run
 from kohort.errors import InternalError
 
-__all__ = ["Program", "Solution", "solve_program"]
-
 _LARGEST_COST = 1e5  # costs are scaled so that HiGHS's absolute tolerances are about 1e-12 of the greatest
 
 

@@ -9,15 +9,6 @@ from kohort.errors import UnsupportedError
 from kohort.problem.encoding.layout import TREE
 from kohort.problem.problem import Problem
 
-__all__ = [
-    "has_wide_hierarchies",
-    "refuse_other_costs",
-    "refuse_unknown_costs",
-    "refuse_wide_hierarchies",
-    "refuse_without_graph",
-    "refuse_without_hierarchies",
-]
-
 _MOST_PAIRS = 20_000_000  # pairs of leaves of a hierarchy, over all hierarchies
 
 

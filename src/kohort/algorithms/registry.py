@@ -6,8 +6,6 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Generic, TypeVar
 
-__all__ = ["Registry"]
-
 Registered = TypeVar("Registered", covariant=True)
 Other = TypeVar("Other")
 

@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["Progress", "Run", "Standing", "Stop"]
-
 Progress = Callable[[str, float], None]  # called with a name for the work and the share that is done
 Stop = Callable[[], bool]  # returns True once somebody wants the best result so far
 

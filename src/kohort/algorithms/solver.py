@@ -8,8 +8,6 @@ from kohort.algorithms.run import Run
 from kohort.problem.problem import Problem
 from kohort.recoding.recoding import Recoding
 
-__all__ = ["Solver"]
-
 
 class Solver(Protocol):
     """The interface that an engine runs: refuse a problem, or solve it."""

@@ -6,8 +6,6 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-__all__ = ["in_lines", "names_axis", "row_height"]
-
 _LONGEST = 24  # characters of a line
 _BREAKS = " _-./"
 

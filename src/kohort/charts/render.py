@@ -10,8 +10,6 @@ from xml.sax.saxutils import quoteattr
 from kohort.files.atomic import replacing
 from kohort.files.checked import write_checked
 
-__all__ = ["svg_of", "write_svg"]
-
 _TAG = re.compile(r"<[a-z][^<>]*>")
 _PART_NAMES = re.compile(r' (?:role|aria-[a-z]+)="[^"]*"')
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["AFTER", "BEFORE", "PERCENT", "RULE", "SHARES", "page_chart", "picture"]
-
 BEFORE = "#E69F00"
 AFTER = "#0072B2"
 RULE = "#D55E00"

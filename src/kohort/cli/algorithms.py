@@ -10,8 +10,6 @@ from kohort.cli.options import Json
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["algorithms"]
-
 
 def algorithms(json: Json = False) -> None:
     """List the algorithms: what each does, what it guarantees, which models and costs it supports.

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from kohort.publication import Origin, Release
     from kohort.publication.files import ReleaseFiles
 
-__all__ = ["anonymize", "release_file"]
-
 
 @dataclass(frozen=True)
 class Writing:

@@ -28,8 +28,6 @@ from kohort.cli.studio import studio
 from kohort.cli.verify import verify
 from kohort.errors import InfeasibleError, InternalError, KohortError
 
-__all__ = ["app", "main"]
-
 app = typer.Typer(
     name="kohort",
     cls=Group,

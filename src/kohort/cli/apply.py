@@ -12,8 +12,6 @@ from kohort.cli.options import Data, KeyFile
 from kohort.cli.sources import file_of
 from kohort.errors import counted
 
-__all__ = ["apply"]
-
 
 @command
 def apply(

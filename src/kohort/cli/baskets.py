@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from kohort.io.baskets import BasketShape
     from kohort.io.databases import DatabaseTable
 
-__all__ = ["FoundBaskets", "basket_profile"]
-
 
 @dataclass(frozen=True)
 class FoundBaskets:

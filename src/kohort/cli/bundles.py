@@ -23,15 +23,6 @@ if TYPE_CHECKING:
     from kohort.cli.console import Output
     from kohort.io.databases import DatabaseTable
 
-__all__ = [
-    "ColumnReading",
-    "Job",
-    "Printing",
-    "Reading",
-    "ReleaseReading",
-    "command",
-]
-
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
     """The command with its bundles spread into options; it can be called with these options, too."""

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from kohort.comparison import Settings
     from kohort.io.spec import Spec
 
-__all__ = ["compare", "frontier"]
-
 
 @dataclass(frozen=True)
 class Sweep:

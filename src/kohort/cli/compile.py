@@ -8,8 +8,6 @@ import typer
 
 from kohort.cli.bundles import Printing, command
 
-__all__ = ["compile_kernels"]
-
 
 @command
 def compile_kernels(

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from kohort.io.streamed_files import StreamedFile
     from kohort.io.tables import TableFile
 
-__all__ = ["Output", "TimeLeft"]
-
 _PATIENCE = 2.0  # seconds before progress is shown
 _PLAIN_EVERY = 10.0  # seconds between lines where there is no terminal
 

@@ -9,8 +9,6 @@ import typer
 
 from kohort.cli.bundles import Printing, command
 
-__all__ = ["demo"]
-
 
 @command
 def demo(

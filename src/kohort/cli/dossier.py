@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from kohort.files.outputs import Outputs
     from kohort.publication import Release
 
-__all__ = ["dossier"]
-
 
 @dataclass(frozen=True)
 class Testing:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-__all__ = ["command_to_copy"]
-
 
 def command_to_copy(*words: str | Path, **given: str | float | bool | None) -> str:
     """A command as it is typed, with the options that were given."""

@@ -9,8 +9,6 @@ from kohort.cli.hierarchy_check import check
 from kohort.cli.hierarchy_show import show
 from kohort.cli.plain_help import Command, Group
 
-__all__ = ["hierarchy"]
-
 hierarchy = typer.Typer(
     cls=Group,
     help="Build, draw and check hierarchies: what the values of a column may be generalized to.",

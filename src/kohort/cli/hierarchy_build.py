@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from kohort.data.column import Column
     from kohort.data.hierarchy import Hierarchy
 
-__all__ = ["build"]
-
 _WAYS = ("auto", "intervals", "quantiles", "mask", "code", "date", "order", "frequency", "flat")
 
 

@@ -14,8 +14,6 @@ from kohort.cli.sources import file_of
 if TYPE_CHECKING:
     from kohort.data.check_hierarchy import Findings
 
-__all__ = ["check"]
-
 
 @command
 def check(

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from kohort.data.column import Column
     from kohort.io.databases import DatabaseTable
 
-__all__ = ["ColumnOption", "DataOption", "File", "Headings", "Kind", "optional_column", "read_column"]
-
 File = Annotated[
     Path,
     typer.Argument(

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from kohort.data.column import Column
     from kohort.data.hierarchy import Hierarchy
 
-__all__ = ["show"]
-
 
 @command
 def show(

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from kohort.data.profile import Profile
     from kohort.files.outputs import Outputs
 
-__all__ = ["init"]
-
 
 @command
 def init(

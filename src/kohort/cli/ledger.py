@@ -15,8 +15,6 @@ from kohort.errors import counted
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["ledger"]
-
 ledger = typer.Typer(
     cls=Group,
     help="Look into a ledger, which ties releases of the same people together.",

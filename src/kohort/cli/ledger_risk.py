@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from kohort.io.databases import DatabaseTable
     from kohort.io.spec import Spec
 
-__all__ = ["show_next_risk", "show_risk"]
-
 
 def show_risk(output: Output, ledger: Path, key_file: Path | None) -> None:
     """Attack the releases of a ledger together, and say what came of it."""

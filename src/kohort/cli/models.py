@@ -9,8 +9,6 @@ from kohort.cli.options import Json
 if TYPE_CHECKING:
     from rich.table import Table
 
-__all__ = ["ADULT_LOSS", "models"]
-
 ADULT_LOSS: dict[str, dict[str, float]] = {
     "k-anonymity": {"mondrian": 0.03, "improve": 0.025, "full-domain": 0.588},
     "risk-limit": {"mondrian": 0.055, "improve": 0.044},

@@ -7,23 +7,6 @@ from typing import Annotated
 
 import typer
 
-__all__ = [
-    "Data",
-    "Delimiter",
-    "Encoding",
-    "EventsFile",
-    "Header",
-    "Json",
-    "KeyFile",
-    "LedgerFile",
-    "Query",
-    "Quiet",
-    "Sheet",
-    "SpecFile",
-    "Table",
-    "header_option",
-]
-
 Data = Annotated[
     str,
     typer.Argument(

@@ -6,8 +6,6 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-__all__ = ["Command", "Group"]
-
 
 class _PlainHelp:
     """Names arguments as the pages do, and no type of value after a switch, such as `<bool>`."""

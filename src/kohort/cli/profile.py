@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from kohort.data.profile import ColumnProfile, Combination, Profile
 
-__all__ = ["profile"]
-
 _WORST_SHOWN = 3  # combinations of each size
 
 

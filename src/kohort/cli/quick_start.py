@@ -15,8 +15,6 @@ import sys
 from importlib.abc import MetaPathFinder
 from typing import Any
 
-__all__ = ["collect_seldom", "leave_pandas_out", "multiply_alone"]
-
 _ASKING = ("kohort", "pyarrow")
 _NEW_OBJECTS = 50_000
 

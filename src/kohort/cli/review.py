@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from kohort.pipeline import Request
     from kohort.verification import Verdict
 
-__all__ = ["review_facts", "show_review"]
-
 
 def review_facts(
     published: Dataset,

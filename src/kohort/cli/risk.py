@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from rich.table import Table
 
-__all__ = ["risk"]
-
 
 @dataclass(frozen=True)
 class Adversary:

@@ -7,8 +7,6 @@ from pathlib import Path
 
 from kohort.errors import InputError
 
-__all__ = ["secret_key"]
-
 
 def secret_key(key_file: Path | None) -> bytes | None:
     """The key of the file, else of the environment variable KOHORT_KEY, else none."""

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from kohort.io.databases import DatabaseTable
 
-__all__ = ["file_of", "shown", "source_named", "target_named"]
-
 
 def source_named(
     named: str, table: str | None, query: str | None, *, prefix: str = ""

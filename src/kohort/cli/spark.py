@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from kohort.cli.console import Output
     from kohort.report.asked import Version
 
-__all__ = ["anonymize_on_spark"]
-
 
 def anonymize_on_spark(
     data: str,

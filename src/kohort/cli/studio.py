@@ -14,8 +14,6 @@ from kohort.cli.options import Header
 if TYPE_CHECKING:
     from kohort.studio.serving import Serving
 
-__all__ = ["studio"]
-
 _LOOPBACK = "127.0.0.1"
 _LEAST_PASSWORD = 12  # characters
 

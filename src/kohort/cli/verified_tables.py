@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from kohort.io.spec import Spec
     from kohort.io.tables import TableFile
 
-__all__ = ["Tables", "read_tables"]
-
 
 @dataclass(frozen=True)
 class Tables:

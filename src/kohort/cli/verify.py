@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from kohort.io.spec import Spec
     from kohort.verification import Verification
 
-__all__ = ["verify"]
-
 
 @dataclass(frozen=True)
 class Evidence:

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from kohort.io.tables import TableFile
     from kohort.verification import Together
 
-__all__ = ["verify_together"]
-
 
 def verify_together(
     evidence: Evidence, tables: Tables, asked: Spec | None, reading: ReleaseReading

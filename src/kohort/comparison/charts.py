@@ -8,8 +8,6 @@ from typing import Any
 from kohort.charts import AFTER, RULE, picture
 from kohort.comparison.rows import Row
 
-__all__ = ["comparison_chart", "frontier_chart"]
-
 Chart = dict[str, Any]
 
 

@@ -26,8 +26,6 @@ from kohort.kernels.ahead import compile_ahead
 from kohort.parameters import Seconds, Seed, Within, check_parameters
 from kohort.version import __version__
 
-__all__ = ["Comparison", "Settings", "compare_releases", "run_cells"]
-
 _FINAL = ("done", "refused", "infeasible")  # what is not tried again
 _COMPILED = 0.1  # seconds
 _GRACE = 60.0  # seconds beyond the time limit until a run is stopped that does not heed it

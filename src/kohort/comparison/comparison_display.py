@@ -9,8 +9,6 @@ from kohort.comparison.rows import Row
 from kohort.display import Display, Figures
 from kohort.errors import counted, percent
 
-__all__ = ["comparison_display", "frontier_display"]
-
 _ASKED = ("algorithm", "cost", "k", "l", "alpha", "t")
 _FOUND = ("loss", "gap", "solver_gap", "highest_risk", "best_guess", "query_error", "seconds")
 _NAMES = ("algorithm", "cost")

@@ -24,8 +24,6 @@ from kohort.errors import InputError, percent
 from kohort.io.spec import Spec
 from kohort.problem.models import RiskLimit
 
-__all__ = ["Frontier", "knee_of", "trace_frontier"]
-
 _VALUES_OF_K = (2, 3, 5, 10, 20, 50, 100)
 _RISKS = {
     "highest_risk": "chance that the person most at risk is found",

@@ -17,8 +17,6 @@ from kohort.io.spec import Spec
 from kohort.parameters import check_option
 from kohort.problem.costs import cost_named
 
-__all__ = ["PARAMETERS", "Cell", "cells", "fingerprint"]
-
 PARAMETERS = ("k", "l", "alpha", "t")
 _PART = {"l": "diversity", "alpha": "alpha", "t": "closeness"}
 

@@ -12,8 +12,6 @@ from kohort.errors import InputError
 from kohort.files.atomic import replacing
 from kohort.files.checked import write_checked
 
-__all__ = ["COLUMNS", "Row", "read_rows", "write_rows"]
-
 Row = dict[str, Any]
 
 _TEXTS = ("algorithm", "cost", "status", "reason", "made_by", "version", "job")

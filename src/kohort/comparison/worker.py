@@ -24,8 +24,6 @@ from kohort.utility.item_queries import item_query_error
 from kohort.utility.itemset_loss import itemset_loss
 from kohort.utility.queries import query_error
 
-__all__ = ["Job", "figures_of", "peak_memory", "run_job"]
-
 
 @dataclass(frozen=True)
 class Job:

@@ -12,8 +12,6 @@ from typing import Any
 
 from kohort.kernels.compiled import Kernel
 
-__all__ = ["CALLS", "KernelCall", "calls_of", "recorded_algorithms"]
-
 CALLS = Path(__file__).with_name("calls.json")
 
 

@@ -18,8 +18,6 @@ from numba.core import config
 from kohort.compiling.calls import KernelCall, calls_of
 from kohort.kernels.compile_time import compiling
 
-__all__ = ["compile_algorithms", "is_compiled"]
-
 Report = Callable[[str, float], None]
 
 _PACKAGE = Path(__file__).parents[1]

@@ -20,8 +20,6 @@ from kohort.datasets import generate_hospital
 from kohort.errors import KohortError
 from kohort.kernels.compiled import Kernel
 
-__all__ = ["jobs_of", "recorded_calls"]
-
 _TREES = {"sex": None, "age": ko.intervals(5, 10, 20), "postcode": ko.mask()}
 _FREE = {"sex": None, "age": None, "insurance": None}
 _NUMBERS = {"age": None, "length_of_stay": None}

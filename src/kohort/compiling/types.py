@@ -9,8 +9,6 @@ import numpy as np
 from numba import from_dtype, types
 from numba.np.numpy_support import as_dtype
 
-__all__ = ["decoded", "encoded"]
-
 
 def encoded(kind: Any) -> Any:
     """A type as JSON.

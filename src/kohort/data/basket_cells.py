@@ -12,8 +12,6 @@ from kohort.data.baskets import Baskets, code_baskets
 from kohort.data.dataset import Dataset
 from kohort.errors import InputError
 
-__all__ = ["joined", "read_baskets", "split_text", "split_texts"]
-
 
 def read_baskets(
     dataset: Dataset, name: str, *, separator: str | None = None, multiset: bool = False

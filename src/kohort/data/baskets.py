@@ -15,8 +15,6 @@ from kohort.data.counting import count_nearly_sorted
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, counted
 
-__all__ = ["Baskets", "code_baskets", "with_counts_above"]
-
 
 @dataclass(frozen=True, eq=False)
 class Baskets:

@@ -21,8 +21,6 @@ from kohort.data.column import Column
 from kohort.data.hierarchy import Hierarchy
 from kohort.data.recognize_code import recognized_code
 
-__all__ = ["Auto", "Choice", "auto"]
-
 _FEW = 4  # up to this many values, a tree gains nothing
 _SKEWED = 1 / 3  # a share of the range; skewed if it holds the middle nine tenths of the records
 _FINEST = 0.02  # the least width of an interval, as a share of the range

@@ -12,8 +12,6 @@ from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, did_you_mean
 
-__all__ = ["Code", "code"]
-
 
 @dataclass(frozen=True)
 class Code:

@@ -17,8 +17,6 @@ from kohort.data.hierarchy import Hierarchy
 from kohort.data.times import local_days
 from kohort.errors import InputError, did_you_mean
 
-__all__ = ["Dates", "dates", "days_of", "days_of_period", "period_of"]
-
 _CALENDAR = ("day", "month", "quarter", "half", "year", "decade")  # each is made of whole ones before it
 _LEVELS = (*_CALENDAR, "week")
 

@@ -14,8 +14,6 @@ from kohort.data.column import Column
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 
-__all__ = ["ByFrequency", "by_frequency"]
-
 _NAMED_VALUES = 4  # a node of more values than this, or a longer name, gets a number
 _NAME_LENGTH = 40
 

@@ -13,8 +13,6 @@ from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
 
-__all__ = ["Flat", "Groups", "flat", "groups"]
-
 _DEEPEST = 100  # nested mappings and lists
 
 

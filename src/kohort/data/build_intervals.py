@@ -18,8 +18,6 @@ from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, counted
 from kohort.parameters import shown
 
-__all__ = ["Intervals", "intervals", "numbers_of"]
-
 Number = int | float
 
 _MOST_DECIMALS = 15

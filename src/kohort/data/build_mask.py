@@ -13,8 +13,6 @@ from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
 from kohort.parameters import check_parameters, shown
 
-__all__ = ["Mask", "mask"]
-
 
 @dataclass(frozen=True)
 class Mask:

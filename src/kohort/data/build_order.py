@@ -16,8 +16,6 @@ from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, did_you_mean
 from kohort.parameters import Within, check_option
 
-__all__ = ["Order", "order", "require_fanout"]
-
 _ORDERS = ("natural", "frequency", "file", "cooccurrence")
 
 

@@ -18,8 +18,6 @@ from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
 from kohort.parameters import Within, check_parameters
 
-__all__ = ["Quantiles", "quantiles"]
-
 _SLACK = 0.1  # how far a cut may move to a rounder number, as a share of a part's records
 
 

@@ -19,8 +19,6 @@ from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
 
-__all__ = ["Range", "Ranges"]
-
 
 @dataclass(frozen=True)
 class Range:

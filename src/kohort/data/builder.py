@@ -13,8 +13,6 @@ from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
 
-__all__ = ["Builder", "labels_of", "tree_over", "values_of"]
-
 
 class Builder(Protocol):
     """Makes a hierarchy for a column: `build` over its values without null, which the caller adds."""

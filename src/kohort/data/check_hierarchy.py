@@ -10,8 +10,6 @@ from kohort.data.hierarchy import Hierarchy
 from kohort.data.path_tree import Label, PathTree
 from kohort.errors import InputError, counted
 
-__all__ = ["Findings", "check", "compare"]
-
 _NAMED = 5  # labels of the hierarchy in a message
 
 

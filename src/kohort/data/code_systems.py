@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 from kohort.data.countries import REGION_OF_COUNTRY
 
-__all__ = ["CODE_SYSTEMS", "CodeSystem"]
-
 Parts = tuple[str | None, ...]
 
 

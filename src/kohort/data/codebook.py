@@ -13,8 +13,6 @@ from typing import Any
 
 import pyarrow as pa
 
-__all__ = ["Codebook", "codebook_of", "with_codebook"]
-
 _KEY = b"kohort.codebook"
 Value = float | int | str
 

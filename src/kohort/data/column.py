@@ -25,17 +25,6 @@ from kohort.data.times import (
 from kohort.data.value_codes import long_decimals
 from kohort.errors import InputError
 
-__all__ = [
-    "Column",
-    "Kind",
-    "code_column",
-    "number_of",
-    "refuse_uncodable",
-    "text_of",
-    "unsigned_zero",
-    "whole_number",
-]
-
 Kind = Literal["integer", "float", "string", "boolean", "date", "datetime"]
 
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,18})")  # no leading zeros: 01234 is a code, not a number

@@ -14,8 +14,6 @@ import pyarrow.compute as pc
 from kohort.data.column import Column, code_column
 from kohort.data.counting import count_codes, stretches_of
 
-__all__ = ["CompactColumn", "StoredValues", "compacted", "smallest_type", "widened"]
-
 
 @dataclass(frozen=True, eq=False)
 class StoredValues:

@@ -7,8 +7,6 @@ import numpy as np
 from kohort.data.baskets import Baskets
 from kohort.data.counting import count_pairs
 
-__all__ = ["by_cooccurrence"]
-
 
 def by_cooccurrence(baskets: Baskets, fanout: int) -> tuple[str, ...]:
     """The items by frequency, but of every fanout ** 2 neighbours those found together side by side.

@@ -16,8 +16,6 @@ from kohort.data.dataset import Dataset
 from kohort.data.value_codes import long_decimals
 from kohort.errors import InputError
 
-__all__ = ["CountedColumn", "CountedDataset", "PartColumn", "PartOfTable", "counted_column"]
-
 
 @dataclass(frozen=True, eq=False)
 class PartColumn(Column):

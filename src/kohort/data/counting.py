@@ -8,8 +8,6 @@ import numpy as np
 
 from kohort.data.column import Column
 
-__all__ = ["Pairs", "codes_at", "count_codes", "count_nearly_sorted", "count_pairs", "stretches_of"]
-
 AT_ONCE = 1 << 20  # records that are counted at a time, since counting needs eight bytes for each
 _DENSE = 1 << 22  # pairs up to which each has a counter of its own
 

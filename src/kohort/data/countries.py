@@ -5,8 +5,6 @@ Countries on two continents stand where most of their people live, dependent ter
 
 from __future__ import annotations
 
-__all__ = ["REGION_OF_COUNTRY"]
-
 _COUNTRIES = {
     "Africa": """
         AO AGO BF BFA BI BDI BJ BEN BW BWA CD COD CF CAF CG COG CI CIV CM CMR CV CPV DJ DJI DZ DZA

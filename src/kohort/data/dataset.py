@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 else:
     nw = LateModule("narwhals")
 
-__all__ = ["Dataset", "distinct_rows", "row_keys"]
-
 
 class Dataset:
     """A table of people: one record per row, in pandas, Polars or PyArrow.

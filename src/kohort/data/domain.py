@@ -12,8 +12,6 @@ from typing import Protocol
 
 import numpy as np
 
-__all__ = ["STAR", "Domain", "GeneralizedValues", "OrderedDomain"]
-
 STAR = "*"
 
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from kohort.data.hierarchy import Hierarchy
 
-__all__ = ["tree_lines"]
-
 
 def tree_lines(
     hierarchy: Hierarchy,

@@ -13,8 +13,6 @@ from pathlib import Path
 
 from kohort.errors import UnsupportedError
 
-__all__ = ["require_polars_threads"]
-
 _TASKS = Path("/proc/self/task")  # Linux: a folder per thread of this process
 _POLARS_THREAD = re.compile(r"polars-[0-9]+")
 _WHAT_TO_DO = (

@@ -15,8 +15,6 @@ import pyarrow.compute as pc
 if TYPE_CHECKING:
     from kohort.data.dataset import Dataset
 
-__all__ = ["count_formulas", "escaped", "formula_cells", "holds_texts", "unescaped"]
-
 _BEGINS = r"^[=+\-@\t\r\n]"
 _BEGINS_ESCAPED = r"^'*[=+\-@\t\r\n]"  # also with apostrophes before it, so that escaping can be undone
 _JUST_A_NUMBER = r"^[+\-]?[0-9.,]*([eE][+\-]?[0-9]+)?%?$"

@@ -7,8 +7,6 @@ import sys
 
 import pyarrow as pa
 
-__all__ = ["give_memory_back"]
-
 
 def give_memory_back() -> None:
     """Give memory that is free back to the system, so that whoever needs it next can have it.

@@ -13,8 +13,6 @@ from kohort.data.domain import STAR
 from kohort.data.path_tree import PathTree
 from kohort.errors import InputError, counted
 
-__all__ = ["Hierarchy"]
-
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy:

@@ -9,8 +9,6 @@ from typing import NamedTuple
 from kohort.data.column import Column, Kind
 from kohort.data.times import DATE_TEXT, is_zoned, moment_of_text
 
-__all__ = ["IntervalEnds", "interval_ends", "place_of", "values_in_interval"]
-
 
 class IntervalEnds(NamedTuple):
     """The ends of an interval as texts, and whether the high end belongs to it; the low end always does."""

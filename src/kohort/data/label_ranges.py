@@ -20,8 +20,6 @@ from kohort.data.domain import STAR
 from kohort.data.interval_labels import interval_ends, place_of
 from kohort.data.times import DATE_TEXT, moment_of_text
 
-__all__ = ["DAY", "LabelRanges", "Scale", "label_ranges", "scale_of"]
-
 Scale = Literal["integer", "float", "date", "datetime"]
 Range = tuple[float, float]
 

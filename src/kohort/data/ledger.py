@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["HASH_BYTES", "NOBODY", "NOWHERE", "Ledger", "LedgerEntry", "renumbered"]
-
 HASH_BYTES = 16
 NOWHERE = -1
 """The class of a place in a release that does not show it."""

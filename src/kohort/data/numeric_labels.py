@@ -14,8 +14,6 @@ from kohort.data.label_ranges import LabelRanges, Range, Scale, label_ranges, sc
 from kohort.errors import InputError, counted
 from kohort.parameters import Seed, check_option
 
-__all__ = ["How", "Star", "as_numbers", "numbers_of_labels"]
-
 How = Literal["midpoint", "bounds", "spread"]
 Star = Literal["missing", "range"]
 

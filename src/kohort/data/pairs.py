@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from kohort.data.path_tree import Label
 
-__all__ = ["Pairs"]
-
 
 @dataclass(frozen=True)
 class Pairs:

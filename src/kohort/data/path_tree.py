@@ -8,8 +8,6 @@ import numpy as np
 
 from kohort.data.domain import STAR
 
-__all__ = ["Label", "PathTree"]
-
 Label = str | None
 Ancestors = tuple[Label, ...]
 

@@ -9,8 +9,6 @@ import pyarrow.compute as pc
 from kohort.data.value_codes import long_decimals
 from kohort.errors import InputError
 
-__all__ = ["person_codes", "record_weights"]
-
 
 def person_codes(name: str, values: pa.ChunkedArray) -> np.ndarray:
     """The number of each record's person, by first appearance; -1 where the cell is missing, NaN or blank.

@@ -9,8 +9,6 @@ import numpy as np
 
 from kohort.data.baskets import Baskets
 
-__all__ = ["BasketProfile", "profile_baskets"]
-
 
 @dataclass(frozen=True)
 class BasketProfile:

@@ -10,8 +10,6 @@ from kohort.data.column import Column
 from kohort.data.profile_names import meaning_of, words_of
 from kohort.data.profile_roles import ENOUGH_RECORDS, Suggestion, distinct_values, mostly_distinct
 
-__all__ = ["suggest_keys"]
-
 _KEYS = ("a record's own number, name or key", "a personal number")
 _TRAITS = ("sex", "origin or language")  # what stays the same of a person
 _BIRTH = {

@@ -11,8 +11,6 @@ from kohort.data.column import Column
 from kohort.data.profile_roles import ENOUGH_RECORDS, Suggestion, distinct_values
 from kohort.data.profile_uniqueness import contributions, sampled_rows
 
-__all__ = ["DOZEN", "settle"]
-
 DOZEN = 12
 """Quasi-identifiers up to which a release keeps some detail: more are only suggested if others know them."""
 _FEWEST = 3  # where fewer columns are known to others by name, numbers and answers count as known, too

@@ -11,8 +11,6 @@ import unicodedata
 from dataclasses import dataclass
 from typing import Literal
 
-__all__ = ["Meaning", "Role", "meaning_of", "words_of"]
-
 Role = Literal[
     "identifier", "quasi-identifier", "sensitive", "insensitive", "items", "person", "household", "weight"
 ]

@@ -18,16 +18,6 @@ from kohort.data.column import Column
 from kohort.data.profile_names import Meaning, Role, meaning_of
 from kohort.data.recognize_code import recognized_code
 
-__all__ = [
-    "ENOUGH_RECORDS",
-    "Known",
-    "Suggestion",
-    "distinct_values",
-    "mostly_distinct",
-    "suggest",
-    "suggest_hierarchy",
-]
-
 Known = Literal["likely", "possible", "hardly"]
 
 _IDENTIFYING_VALUES = {

@@ -15,8 +15,6 @@ import numpy as np
 from kohort.data.column import Column
 from kohort.data.profile_uniqueness import sampled_rows, share
 
-__all__ = ["Saving", "Savings", "estimate_savings"]
-
 _K = 10
 _LOOKED_AT = 2_000
 _NAMED = 5

@@ -9,16 +9,6 @@ from math import comb
 
 import numpy as np
 
-__all__ = [
-    "Combination",
-    "Combinations",
-    "class_sizes",
-    "combine",
-    "contributions",
-    "sampled_rows",
-    "share",
-]
-
 _MOST_COMBINATIONS = 250
 _KEPT_PER_SIZE = 10
 _LARGEST_KEY = 2**62

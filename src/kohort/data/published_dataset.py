@@ -15,8 +15,6 @@ from kohort.data.streamed_dataset import StreamedDataset
 from kohort.data.taking import take_records
 from kohort.data.value_codes import value_codes
 
-__all__ = ["PublishedDataset"]
-
 
 class PublishedDataset(Dataset):
     """The columns that are published in the place of others, and those that are held of the original.

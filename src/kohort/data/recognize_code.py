@@ -8,8 +8,6 @@ from kohort.data.code_systems import CODE_SYSTEMS
 from kohort.data.column import Column
 from kohort.data.profile_names import words_of
 
-__all__ = ["recognized_code"]
-
 _LOOKED_AT = 1000
 _ENOUGH_VALUES = 5  # different codes, where the column's name does not say what they are
 _SHARE = 0.95

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 else:
     nw = LateModule("narwhals")
 
-__all__ = ["Batches", "GrowingValues", "StreamedDataset", "in_slices"]
-
 Seen = Callable[[int], None]
 
 

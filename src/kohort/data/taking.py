@@ -6,8 +6,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["take_records", "without_dictionaries", "without_unused"]
-
 _PICKED_AS = {"string_view": pa.large_string(), "binary_view": pa.large_binary()}
 
 

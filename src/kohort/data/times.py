@@ -11,8 +11,6 @@ import pyarrow.compute as pc
 
 from kohort.errors import InputError
 
-__all__ = ["DATE_TEXT", "is_zoned", "local_days", "moment_of_text", "moment_of_time", "temporal_values"]
-
 DATE_TEXT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIME_TEXT = re.compile(
     r"(?P<whole>[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2})?)(\.(?P<fraction>[0-9]{1,9}))?"

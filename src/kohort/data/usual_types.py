@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-__all__ = ["usual_type"]
-
 
 def usual_type(values: pa.ChunkedArray) -> pa.ChunkedArray:
     """The column itself or, where Arrow can hardly compute with its type, the same values as text.

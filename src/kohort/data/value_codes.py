@@ -6,8 +6,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["long_decimals", "value_codes"]
-
 
 def value_codes(values: pa.ChunkedArray | pa.Array) -> np.ndarray:
     """Numbers from 0 on, one per distinct value, by size or alphabet; a missing value has the last one.

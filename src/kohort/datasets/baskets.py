@@ -7,8 +7,6 @@ import pyarrow as pa
 
 from kohort.errors import InputError
 
-__all__ = ["generate_baskets"]
-
 
 def generate_baskets(
     n: int = 10_000, *, n_items: int = 1_657, mean_size: float = 6.5, seed: int = 0

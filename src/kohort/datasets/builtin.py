@@ -11,8 +11,6 @@ import pyarrow.csv
 
 from kohort.errors import InputError, did_you_mean
 
-__all__ = ["example_spec", "load_adult", "load_health"]
-
 _HERE = Path(__file__).parent
 _SPECS = ("adult", "health", "hospital")
 _MENTAL_HEALTH = ("below 60", "60 to 69", "70 to 79", "80 to 89", "90 to 100")

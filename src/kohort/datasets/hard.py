@@ -9,8 +9,6 @@ import pyarrow as pa
 
 from kohort.errors import InputError
 
-__all__ = ["generate_look_alikes", "generate_triangles"]
-
 
 def generate_triangles(edges: Sequence[tuple[Hashable, Hashable]]) -> pa.Table:
     """A table whose least number of stars at k = 3 shows whether a graph's edges are triangles (Theorem 1).

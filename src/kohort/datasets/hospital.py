@@ -19,8 +19,6 @@ from kohort.datasets.hospital_words import (
 )
 from kohort.errors import InputError
 
-__all__ = ["generate_hospital"]
-
 _SEXES = ("female", "male")
 _INSURANCES = ("public", "private", "none")
 _OLDEST = 100

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["AGE_PYRAMID", "DIAGNOSES", "FIRST_NAMES", "REGIONS", "SURNAMES", "TECHNIQUES", "WORK"]
-
 
 class Diagnosis(NamedTuple):
     """A diagnosis: how common it is, at what age, in women against men, where, and how long it takes."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from kohort.engines.memory import available_memory
 from kohort.errors import UnsupportedError, in_bytes
 
-__all__ = ["refuse_too_large", "too_large_to_hold"]
-
 _SMALL = 1 << 29  # bytes: a table up to this size is held in memory
 _SHARE = 8  # ... unless it would take more than one eighth of the memory that is available
 _LEAST_PER_RECORD = 24  # bytes that solving, publishing and verifying take on top of codes, whoever solves it

@@ -14,8 +14,6 @@ from kohort.errors import InputError
 from kohort.files.drafts import Drafts, FolderTraits, probe_folder, remove_abandoned
 from kohort.files.journal import begin_journal, begin_undo_journal, put_back
 
-__all__ = ["check_targets", "forget_written", "note_written", "replacing", "replacing_all", "written_files"]
-
 _written: list[Path | str] = []
 
 

@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-__all__ = ["checked_stream", "write_checked"]
-
 
 def write_checked(path: str | Path, content: str | bytes) -> None:
     """Write a whole file, text in UTF-8; raises OSError unless the file then holds just this."""

@@ -24,8 +24,6 @@ try:
 except ImportError:  # Windows: there it cannot be known whose drafts are left over, so none is removed
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["Drafts", "FolderTraits", "probe_folder", "remove_abandoned"]
-
 _LOCK = re.compile(r"\.kohort-([0-9a-f]{12})\.lock")
 _DRAFT_OF_0_1 = re.compile(r"\.kohort-[0-9a-f]{12}(\..*)?")  # version 0.1.0 had no locks
 _A_DAY = 86_400.0  # seconds after which a draft of version 0.1.0 is taken to be left over

@@ -19,8 +19,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-__all__ = ["begin_journal", "begin_undo_journal", "complete_journal", "put_back"]
-
 
 def begin_journal(journals: Sequence[Path], drafts: Iterable[Path], targets: Iterable[Path]) -> Path:
     """Write the renames down, in a journal for every folder; returns the one that counts, written last."""

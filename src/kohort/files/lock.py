@@ -15,8 +15,6 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-__all__ = ["only_one"]
-
 
 @contextmanager
 def only_one(path: Path, busy: str) -> Iterator[None]:

@@ -11,8 +11,6 @@ from pathlib import Path
 from kohort.errors import InputError
 from kohort.files.atomic import check_targets, replacing_all
 
-__all__ = ["Outputs"]
-
 
 @dataclass(frozen=True)
 class Outputs:

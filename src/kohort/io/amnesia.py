@@ -10,8 +10,6 @@ from decimal import Decimal, InvalidOperation
 from kohort.data.build_ranges import Range, Ranges
 from kohort.errors import InputError
 
-__all__ = ["child_parent_rows", "is_amnesia", "ranges_of"]
-
 _OPENING = re.compile(r"\s*(distinct|range)[ \t]*\n((name|type|height)\b.*\n)+[ \t]*\n", re.IGNORECASE)
 _NOTHING = {"nan", "null", "(null)"}
 _EPOCH = date(1970, 1, 1).toordinal()

@@ -17,8 +17,6 @@ from kohort.data.taking import without_unused
 from kohort.files.checked import checked_stream
 from kohort.io.columns import Slices
 
-__all__ = ["read_arrow", "read_orc", "read_parquet", "write_arrow", "write_parquet"]
-
 _TELLS_TYPES = hasattr(pq.ParquetWriter, "add_key_value_metadata")  # older ones would show the dictionaries
 
 

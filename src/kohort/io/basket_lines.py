@@ -11,8 +11,6 @@ from kohort.io.folders import Folder
 from kohort.io.tables import source_format
 from kohort.io.text_layout import detect_encoding, open_text
 
-__all__ = ["recognized_baskets"]
-
 _SAMPLE_CHARACTERS, _SAMPLE_LINES, _LEAST_LINES = 1 << 20, 2000, 5
 _SEPARATORS = (",", ";", "\t", "|", " ")
 _ONE_SIZE = 0.8  # if more than this share of lines have equally many cells, they are rows of a table

@@ -19,8 +19,6 @@ from kohort.io.source_file import opened
 from kohort.io.tables import TableFile, read_table, refuse_unreadable, source_format, write_table
 from kohort.io.text_layout import detect_encoding
 
-__all__ = ["BASKETS", "BasketShape", "read_basket_file", "write_basket_file"]
-
 BASKETS = "items"  # the column that a file of nothing but baskets makes
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 

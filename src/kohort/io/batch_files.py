@@ -19,8 +19,6 @@ from kohort.io.delimited import SAMPLE_BYTES, column_types, delimited_batches
 from kohort.io.source_file import SourceState, opened_again
 from kohort.io.text_layout import Layout
 
-__all__ = ["BatchFile", "arrow_file", "delimited_file", "orc_file", "parquet_file", "why_not_in_batches"]
-
 ROWS = 1 << 17
 _REPEATED = 4  # bytes a value
 IN_BATCHES = ("csv", "parquet", "arrow", "orc", "jsonl")

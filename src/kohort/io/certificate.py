@@ -14,8 +14,6 @@ from kohort.io.json_text import decode_json
 from kohort.io.source_file import read_once
 from kohort.problem.roles import Role
 
-__all__ = ["Certificate", "certificate_schema", "read_certificate", "write_certificate"]
-
 SHA256 = r"^[0-9a-f]{64}$"
 Number = int | float
 

@@ -16,8 +16,6 @@ from kohort.problem.costs import COSTS
 from kohort.problem.roles import WHO
 from kohort.verification import Verdict, Verification
 
-__all__ = ["CheckedClaim", "check_claims"]
-
 _OF_SPEC = ("title", "owner", "labels", "cost", "suppression", "seed")
 _ELSEWHERE = ("kohort", "audience", "models", "sha256", "commitment")  # looked at when it is read, and below
 _NEEDS_PEOPLE = "People cannot be counted without the original: give --original and --spec."

@@ -12,18 +12,6 @@ from kohort.data.column import code_column
 from kohort.data.taking import without_dictionaries
 from kohort.errors import UnsupportedError
 
-__all__ = [
-    "LARGEST_EXACT",
-    "Slices",
-    "has_no_text",
-    "holds_bytes",
-    "is_fine_or_zoned",
-    "long_numbers_as_text",
-    "refuse_columns",
-    "rows_per_slice",
-    "times_as_text",
-]
-
 CELLS_PER_SLICE = 1 << 21
 LEAST_ROWS_PER_SLICE = 1 << 14
 LARGEST_EXACT = 1 << 53

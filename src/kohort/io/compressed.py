@@ -16,8 +16,6 @@ import pyarrow as pa
 from kohort.files.checked import checked_stream
 from kohort.io.source_file import SourceFile, in_arrow_memory
 
-__all__ = ["COMPRESSIONS", "DAMAGED", "create_bytes", "is_blank", "open_bytes", "plain_suffix"]
-
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz"}
 GZIP_LEVEL = 5
 DAMAGED = (OSError, EOFError, lzma.LZMAError)

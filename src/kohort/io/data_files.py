@@ -18,16 +18,6 @@ from kohort.io.databases import DatabaseTable, is_url
 from kohort.io.databases.reading import DatabaseBatches
 from kohort.io.tables import TableFile, format_of, read_table, write_slices, write_table
 
-__all__ = [
-    "read_data",
-    "read_release",
-    "refuse_options_of_files",
-    "table_of",
-    "write_data",
-    "write_data_slices",
-    "write_rows",
-]
-
 
 def read_data(
     path: str | Path | DatabaseTable, shape: BasketShape | None = None, **reading: Any

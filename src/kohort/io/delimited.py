@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 else:
     pl = LateModule("polars")
 
-__all__ = ["column_types", "delimited_batches", "read_delimited", "write_delimited"]
-
 BLOCK_BYTES = 1 << 22
 BATCH_BYTES = 1 << 23
 SAMPLE_BYTES = 1 << 20

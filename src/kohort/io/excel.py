@@ -37,8 +37,6 @@ from kohort.io.old_workbook import xls_flaws
 from kohort.io.polars_work import by_polars, refuse_distant_dates
 from kohort.io.workbook_parts import SheetFlaws, xlsx_flaws
 
-__all__ = ["ChosenSheet", "choose_sheet", "read_excel", "refuse_flaws", "write_excel"]
-
 MOST_RECORDS, MOST_COLUMNS, LONGEST_CELL = 1_048_575, 16_384, 32_767
 WORKBOOK_OPTIONS = {"in_memory": True}
 DAY_0 = datetime.date(1899, 12, 31)

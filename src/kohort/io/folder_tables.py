@@ -19,8 +19,6 @@ from kohort.io.source_file import SourceFile, opened
 from kohort.io.tables import COMPRESSIBLE, READERS, TableFile, refuse_doubles
 from kohort.io.text_layout import Layout, detect_layout, layout_like
 
-__all__ = ["BatchFolder", "note_on_hash", "read_folder", "unite_schemas"]
-
 
 def read_folder(path: Path, kind: str, **first_line: Any) -> TableFile:
     """Read the files of a folder, all of one format, as one table; see `read_table` for the options."""

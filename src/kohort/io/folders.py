@@ -10,8 +10,6 @@ from pathlib import Path
 from kohort.errors import InputError
 from kohort.io.source_file import readable, sha256_of
 
-__all__ = ["Folder", "folder_hash", "sha256_of_source"]
-
 _NOT_PRINTED_AS_THEY_ARE = "\\\n\r"  # signs for which sha256sum prints something else
 
 

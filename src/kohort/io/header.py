@@ -16,8 +16,6 @@ from itertools import pairwise
 
 from kohort.errors import InputError, counted
 
-__all__ = ["invented_names", "refuse_doubtful_header"]
-
 _MISSING = frozenset(
     ["", "?", "-", ".", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "missing", "unknown", "*"]
 )

@@ -26,8 +26,6 @@ from kohort.io.source_file import opened
 from kohort.io.text_layout import checked_delimiter, detect_encoding, open_text
 from kohort.io.yaml_events import refuse_endless
 
-__all__ = ["HierarchyFile", "read_hierarchy", "read_source", "write_hierarchy"]
-
 _DELIMITERS = (";", "\t", ",", "|")
 _TREE_FILES = (".yaml", ".yml", ".json")
 _SAMPLE = 200  # lines from which the delimiter is guessed

@@ -10,8 +10,6 @@ from kohort.data.hierarchy import Hierarchy
 from kohort.pipeline.release import VerifiedRelease
 from kohort.pipeline.request import Request
 
-__all__ = ["columns_with_files", "hierarchies_of", "hierarchy_files"]
-
 _LONGEST_NAME = 200  # bytes; file systems allow 255
 
 

@@ -13,8 +13,6 @@ from kohort.errors import InputError, counted, did_you_mean
 from kohort.files.checked import write_checked
 from kohort.io.source_file import read_once
 
-__all__ = ["FIELDS", "OUTCOMES", "check_form_path", "read_attempts", "write_form"]
-
 FIELDS = {
     "attempt": "the number of the attempt",
     "intruder": "who tried: a name or initials",

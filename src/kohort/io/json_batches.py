@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 else:
     pl = LateModule("polars")
 
-__all__ = ["json_file"]
-
 BLOCK_BYTES = 1 << 24
 _MARK = b"\xef\xbb\xbf"
 _BOTH_NUMBERS = {pl.Int64(), pl.Float64()}

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 else:
     pl = LateModule("polars")
 
-__all__ = ["WHOLE_NUMBERS", "explanation", "read_json_lines", "refuse_doubled_keys", "write_json_lines"]
-
 WHOLE_NUMBERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
 
 

@@ -9,8 +9,6 @@ from typing import Any
 
 from kohort.errors import InputError
 
-__all__ = ["DEEPEST", "decode_json", "load_json", "parse_json"]
-
 DEEPEST = 100  # nested objects and lists
 _TEXT_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]')
 

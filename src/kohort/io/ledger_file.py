@@ -26,8 +26,6 @@ from kohort.files.checked import write_checked
 from kohort.files.drafts import remove_abandoned
 from kohort.version import __version__
 
-__all__ = ["FORMAT", "ledger_key", "open_ledger", "read_ledger", "write_ledger"]
-
 FORMAT = 2
 _WITHOUT_COUNTERFEITS = 1  # which earlier versions of Kohort read, too
 MIN_KEY = 16

@@ -22,8 +22,6 @@ from kohort.pipeline.request import Request, Treatment
 from kohort.problem.models import MODELS, Model
 from kohort.problem.roles import Role, Roles
 
-__all__ = ["read_maps", "write_maps"]
-
 IN_INTERVAL, OTHERS = "in the interval", "all others"
 _Text = str | None
 

@@ -12,8 +12,6 @@ from pathlib import Path
 
 from kohort.io.workbook_parts import SheetFlaws
 
-__all__ = ["xls_flaws"]
-
 _SIGNATURE = bytes.fromhex("d0cf11e0a1b11ae1")
 _LAST_SECTOR = 0xFFFFFFFA  # numbers from here on are no sectors
 _FORMULA, _EOF, _BOUND_SHEET, _MERGED_CELLS, _BOOL_ERR, _BOF = 0x0006, 0x000A, 0x0085, 0x00E5, 0x0205, 0x0809

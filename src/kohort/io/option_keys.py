@@ -9,8 +9,6 @@ from pydantic import BaseModel, Field, PlainValidator, create_model
 
 from kohort.options import Declared
 
-__all__ = ["option_keys"]
-
 
 def option_keys(base: type[BaseModel], options: Mapping[str, Declared]) -> Any:
     """A subclass of `base` with these options as keys; one that a file lacks has its default."""

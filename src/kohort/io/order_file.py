@@ -12,8 +12,6 @@ from kohort.files.checked import write_checked
 from kohort.io.json_text import load_json
 from kohort.version import __version__
 
-__all__ = ["read_order", "write_order"]
-
 _OWNER_ONLY = 0o600
 
 

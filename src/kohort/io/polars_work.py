@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 else:
     pl = LateModule("polars")
 
-__all__ = ["by_polars", "refuse_distant_dates", "wide_decimals_as_text", "with_usual_dates"]
-
 _DAY_1, _LAST_DAY = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31, in days since 1970
 _PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 

@@ -10,8 +10,6 @@ from typing import Any
 from kohort.io.tables import read_table
 from kohort.problem.models import Population
 
-__all__ = ["population_files", "read_populations"]
-
 
 def read_populations(models: Sequence[Any], *, beside: str | Path = ".") -> tuple[Any, ...]:
     """The models, with the population that they name read from its file, relative to the folder `beside`."""

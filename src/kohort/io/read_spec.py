@@ -23,8 +23,6 @@ from kohort.io.spec_parts import (
 from kohort.io.spec_privacy import PARTS, PrivacySpec
 from kohort.io.yaml_text import Place, load_yaml
 
-__all__ = ["SpecFile", "parse_spec", "read_spec", "read_spec_file"]
-
 
 @dataclass(frozen=True)
 class SpecFile:

@@ -10,8 +10,6 @@ from kohort.errors import InputError
 from kohort.files.checked import write_checked
 from kohort.pipeline.commitment import SALT_BYTES, new_salt
 
-__all__ = ["NO_SALT", "Salt", "read_salt", "salt_for", "write_salt"]
-
 _HEX = re.compile(rf"[0-9a-fA-F]{{{2 * SALT_BYTES}}}")
 
 

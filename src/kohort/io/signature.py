@@ -14,8 +14,6 @@ from kohort.errors import InputError
 from kohort.extras import missing_package
 from kohort.files.checked import write_checked
 
-__all__ = ["is_signed_by", "make_keys", "read_private_key", "read_public_key", "sign_file", "signature_path"]
-
 PASSWORD = "KOHORT_SIGN_PASSWORD"
 
 

@@ -15,18 +15,6 @@ import pyarrow as pa
 
 from kohort.errors import InputError
 
-__all__ = [
-    "SourceFile",
-    "SourceState",
-    "in_arrow_memory",
-    "opened",
-    "opened_again",
-    "read_once",
-    "readable",
-    "sha256_of",
-    "state_of",
-]
-
 _OWN_FILES = Path("/proc/self/fd")  # Linux: a name for each file that this process has open
 _IN_MEMORY = 1 << 25  # bytes; files up to this size are read once and parsed from memory
 

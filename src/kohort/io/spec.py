@@ -34,8 +34,6 @@ from kohort.pipeline.request import Request
 from kohort.problem.models import KAnonymity
 from kohort.problem.roles import Roles
 
-__all__ = ["OPTION_KEYS", "Spec"]
-
 OPTION_KEYS: dict[str, Declared] = {
     **{name: declared for name, declared in OPTIONS.items() if declared.option.in_spec},
     **options_of(Roles),

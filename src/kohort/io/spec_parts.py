@@ -27,21 +27,6 @@ from kohort.pipeline.request import Treatment
 from kohort.problem.perturbations import perturbation_of
 from kohort.problem.roles import ROLES
 
-__all__ = [
-    "AttributeSpec",
-    "Decimal",
-    "EventsSpec",
-    "HistorySpec",
-    "ItemsSpec",
-    "Part",
-    "RecipientSpec",
-    "Scalar",
-    "Switch",
-    "UtilitySpec",
-    "as_text",
-    "read_hierarchy",
-]
-
 Switch = Annotated[bool, Strict()]  # nothing is converted: 'off' and "2" are texts
 Decimal = Annotated[float, Strict(), AllowInfNan(False)]
 Scalar = str | bool | int | float

@@ -25,8 +25,6 @@ from kohort.problem.models import (
     RhoUncertainty,
 )
 
-__all__ = ["MODEL_KEYS", "PARTS", "ModelPart", "PrivacySpec"]
-
 MODEL_KEYS: dict[str, type[Model]] = {
     model.spec_key: model for model in MODELS.values() if model not in (KAnonymity, KnownColumns)
 }

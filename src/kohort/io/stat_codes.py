@@ -13,8 +13,6 @@ import pyarrow as pa
 
 from kohort.data.codebook import Codebook, Value, codebook_of
 
-__all__ = ["CodedTable", "coded_table"]
-
 _LONGEST_LABEL = 120  # bytes: SPSS cuts off longer ones
 _FAR = 100_000  # how far above and below the codes of the file new ones are looked for
 Program = Literal["SPSS", "Stata"]

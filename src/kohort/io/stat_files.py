@@ -28,9 +28,6 @@ from kohort.io.columns import (
 from kohort.io.polars_work import by_polars, refuse_distant_dates, wide_decimals_as_text
 from kohort.io.stat_codes import CodedTable, Program, coded_table
 
-__all__ = ["read_spss", "read_stata", "write_spss", "write_stata"]
-
-
 READERS = {"write_sav": "read_sav", "write_dta": "read_dta"}
 
 

@@ -39,8 +39,6 @@ from kohort.io.tables import (
 from kohort.io.text_layout import Layout, detect_layout, layout_like
 from kohort.parameters import check_option
 
-__all__ = ["InBatches", "StreamedFile", "bytes_in_memory", "open_in_batches"]
-
 _BYTES_PER_CELL = 12  # of a table in memory, roughly: numbers, and texts as codes or as they are
 _TEXT_IN_MEMORY = 2  # bytes in memory per byte of a text file
 _COMPRESSED_TEXT = 6  # bytes of text per byte of a compressed file

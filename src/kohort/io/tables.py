@@ -32,20 +32,6 @@ if TYPE_CHECKING:
 else:
     pl = LateModule("polars")
 
-__all__ = [
-    "SUFFIXES",
-    "TableFile",
-    "format_of",
-    "read_table",
-    "refuse_doubles",
-    "refuse_stray_options",
-    "refuse_unreadable",
-    "source_format",
-    "write_slices",
-    "write_table",
-    "writes_slices",
-]
-
 SUFFIXES = {
     ".csv": "csv",
     ".tsv": "csv",

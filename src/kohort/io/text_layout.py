@@ -15,8 +15,6 @@ from kohort.errors import InputError
 from kohort.io.compressed import open_bytes, plain_suffix
 from kohort.io.header import invented_names, refuse_doubtful_header
 
-__all__ = ["Layout", "checked_delimiter", "detect_encoding", "detect_layout", "layout_like", "open_text"]
-
 DELIMITERS = (",", ";", "\t", "|")
 SAMPLE_CHARACTERS = 1 << 20
 SAMPLE_RECORDS = 200

@@ -20,13 +20,6 @@ from kohort.verification import (
     verify_models,
 )
 
-__all__ = [
-    "check_original_file",
-    "check_release_files",
-    "check_signature",
-    "verify_certified",
-]
-
 
 def check_signature(certificate: Path, public_key: Path | None, *, content: bytes) -> CheckedClaim:
     """Whether the signature beside a certificate is by the owner of a key, and nothing was changed since.

@@ -14,8 +14,6 @@ from kohort.verification.promises import Promise, Stated, stated
 from kohort.verification.recorded import GivenRelease, check_recorded, texts_of_values
 from kohort.verification.together import promises_of
 
-__all__ = ["verify_with_ledger"]
-
 
 def verify_with_ledger(
     path: str | Path,

@@ -17,8 +17,6 @@ from typing import IO
 from xml.etree import ElementTree
 from xml.parsers import expat
 
-__all__ = ["SheetFlaws", "xlsx_flaws"]
-
 _RELATIONS = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
 _NO_RESULT = rb"/(?:\w+:)?f?>\s*<(?:(?:\w+:)?v\s*/>|(?:\w+:)?v>\s*</|/(?:\w+:)?c>)"
 _SUSPICIOUS = re.compile(rb"""mergeCell|\bt\s*=\s*["']e["']|""" + _NO_RESULT)

@@ -7,8 +7,6 @@ from kohort.io.baskets import BasketShape
 from kohort.io.write_spec import comment
 from kohort.io.yaml_dump import dumped, printable
 
-__all__ = ["items_spec_text"]
-
 _M = 2
 _HIERARCHY = (
     "Items are published as they are, or as groups of this hierarchy. A file of your own that groups "

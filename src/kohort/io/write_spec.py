@@ -13,8 +13,6 @@ from kohort.data.profile import ColumnProfile, Profile
 from kohort.errors import counted
 from kohort.io.yaml_dump import dumped, printable
 
-__all__ = ["comment", "spec_text", "suggested_attribute"]
-
 _WIDTH = 100
 _ALPHA = 0.5
 _ROLES = """\

@@ -6,8 +6,6 @@ from typing import Any
 
 import yaml
 
-__all__ = ["dumped", "printable", "spread"]
-
 _NO_LIMIT = 1_000_000  # columns: yaml is to break no line
 
 

@@ -8,8 +8,6 @@ from typing import Any
 
 import yaml
 
-__all__ = ["DEEPEST", "refuse_endless"]
-
 DEEPEST = 100  # nested mappings and lists
 MOST_REPEATED = 100_000  # values that aliases may repeat
 

@@ -11,8 +11,6 @@ import yaml
 from kohort.errors import InputError
 from kohort.io.yaml_events import refuse_endless
 
-__all__ = ["Place", "load_yaml"]
-
 
 class Place(NamedTuple):
     line: int

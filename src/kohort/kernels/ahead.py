@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-__all__ = ["ahead_of", "compile_ahead"]
-
 Compile = Callable[[Sequence[str]], None]
 
 _compile: Compile | None = None

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["CompileClock", "compile_clock", "compiling"]
-
 _OF_NUMBA, _AHEAD = "numba:compile", "kohort:compile"
 
 

@@ -10,8 +10,6 @@ from functools import partial, update_wrapper
 from threading import RLock
 from typing import Any
 
-__all__ = ["Kernel", "kernel", "lean"]
-
 _ENTRY_LOCK = RLock()
 
 

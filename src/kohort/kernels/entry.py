@@ -26,8 +26,6 @@ from numba.core.registry import CPUDispatcher
 from kohort.kernels.kernel_cache import LEAST_NUMBER, KernelCache
 from kohort.kernels.linking import compile_linked
 
-__all__ = ["Entry", "entry_of", "symbols_are_unique"]
-
 _KNOWN = hasattr(DefaultOptions, "_nrt")
 
 

@@ -6,8 +6,6 @@ import numpy as np
 
 from kohort.kernels.compiled import kernel
 
-__all__ = ["ranges_by_group"]
-
 
 @kernel
 def ranges_by_group(values, group_of_record, n_groups):

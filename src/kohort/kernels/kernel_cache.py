@@ -33,8 +33,6 @@ from numba.misc.appdirs import user_cache_dir
 
 from kohort.version import __version__
 
-__all__ = ["LEAST_NUMBER", "KernelCache", "cache_folder"]
-
 _IMPORT = re.compile(r"^(?:from|import) (kohort[\w.]*)(?: import (\([^)]*\)|.*)$)?", re.MULTILINE)
 _STALE = 60 * 24 * 3600  # seconds after which code of other sources is removed
 _DIGEST = hashlib.blake2b().digest_size

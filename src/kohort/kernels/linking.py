@@ -15,8 +15,6 @@ from typing import Any
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 
-__all__ = ["compile_linked"]
-
 
 def compile_linked(context: Any, compile_entry: Callable[[], Any]) -> Any:
     """The result of compiling an entry, whose parts are linked into it before anything is optimized."""

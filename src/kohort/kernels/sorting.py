@@ -10,16 +10,6 @@ import numpy as np
 
 from kohort.kernels.compiled import kernel, lean
 
-__all__ = [
-    "distinct_values",
-    "heap_of",
-    "place_among",
-    "places_among",
-    "pop_least",
-    "sorted_copy",
-    "stable_order",
-]
-
 _SHORT = 16  # runs of at most this many elements are sorted by insertion
 
 

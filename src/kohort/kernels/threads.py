@@ -9,8 +9,6 @@ from typing import TypeVar
 
 import numpy as np
 
-__all__ = ["in_threads", "thread_count"]
-
 Result = TypeVar("Result")
 
 LEAST_SHARED = 512

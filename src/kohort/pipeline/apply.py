@@ -34,8 +34,6 @@ from kohort.recoding.recoding import PublishedColumn, Recoding
 from kohort.verification import Verdict
 from kohort.version import __version__
 
-__all__ = ["Applied", "apply_maps"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Applied(HoldsOriginal):

@@ -10,8 +10,6 @@ from typing import Any, Literal, get_args
 from kohort.errors import InputError, did_you_mean
 from kohort.parameters import shown
 
-__all__ = ["QUESTIONS", "Analyses", "Recipient", "check_recipients", "read_context"]
-
 QUESTIONS = {
     "purpose": "What is the data released for, and what benefit is expected?",
     "legal_basis": "On which legal basis was the data collected, and on which is it released?",

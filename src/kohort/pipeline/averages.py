@@ -13,8 +13,6 @@ from kohort.data.domain import STAR
 from kohort.errors import InputError
 from kohort.problem.attribute import Attribute
 
-__all__ = ["averaged_columns", "refuse_averages"]
-
 
 def refuse_averages(attributes: tuple[Attribute, ...], publish: Mapping[str, str], cost: str) -> None:
     """Raise InputError for columns whose values have no mean, and for squares of what is no number."""

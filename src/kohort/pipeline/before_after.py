@@ -30,8 +30,6 @@ from kohort.verification.reading import Reading, read_labels
 if TYPE_CHECKING:
     from kohort.pipeline.release import VerifiedRelease
 
-__all__ = ["BasketPair", "BeforeAfter", "Classes", "RecordCodes", "Side", "before_after", "classes_of"]
-
 Side = Literal["before", "after"]
 T = TypeVar("T")
 

@@ -34,8 +34,6 @@ from kohort.problem.models import DifferentialPrivacy
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
-__all__ = ["Choice", "choose"]
-
 
 @dataclass(frozen=True)
 class Choice:

@@ -12,8 +12,6 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["SALT_BYTES", "commitment_to", "committed", "new_salt", "sha256_of_files"]
-
 SALT_BYTES = 32
 
 

@@ -10,8 +10,6 @@ from kohort.errors import InputError, UnsupportedError, did_you_mean
 from kohort.parameters import Option, check_parameters
 from kohort.problem.roles import Roles
 
-__all__ = ["Events"]
-
 
 @dataclass(frozen=True)
 class Events:

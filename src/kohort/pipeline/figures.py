@@ -18,8 +18,6 @@ from kohort.recoding.history_groups import HistoryGroups
 from kohort.recoding.recoding import Recoding
 from kohort.verification import Claim, check_proof, checked_bound, checked_guarantee, checked_loss
 
-__all__ = ["Figures", "checked_figures", "gap_to"]
-
 _ROUNDING = 1e-9
 _PRICES = "prices of records, checked with every group that could pay them"
 

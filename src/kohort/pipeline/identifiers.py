@@ -11,8 +11,6 @@ import pyarrow as pa
 from kohort.data.column import Column
 from kohort.errors import InputError
 
-__all__ = ["MASK", "masked", "pseudonyms"]
-
 MASK = "*****"  # of one length, so that it does not reveal the length of what it hides
 _MIN_KEY = 16
 

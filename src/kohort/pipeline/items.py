@@ -12,8 +12,6 @@ from kohort.errors import InputError
 from kohort.options import options_of
 from kohort.parameters import Option, Share, check_parameters
 
-__all__ = ["Items"]
-
 
 def _known_items_algorithm(algorithm: Any) -> None:
     if isinstance(algorithm, str) and algorithm != "auto":

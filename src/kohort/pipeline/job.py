@@ -36,8 +36,6 @@ from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
 from kohort.verification import Verification
 
-__all__ = ["make_release"]
-
 
 def make_release(
     dataset: Dataset,

@@ -6,8 +6,6 @@ from kohort.algorithms import ALGORITHMS
 from kohort.pipeline.request import Request
 from kohort.problem.models import KAnonymity, Model, RiskLimit, TableModel
 
-__all__ = ["kept_by_k", "search_models"]
-
 
 def kept_by_k(request: Request, n_people: int) -> tuple[Model, ...]:
     """The promises about all classes together that are kept by a search for a k, see `table_limits`.

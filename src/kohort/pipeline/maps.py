@@ -20,8 +20,6 @@ from kohort.problem.problem import Problem
 from kohort.recoding.recoding import Recoding
 from kohort.version import __version__
 
-__all__ = ["ColumnMap", "Maps", "maps_of"]
-
 
 @dataclass(frozen=True)
 class ColumnMap:

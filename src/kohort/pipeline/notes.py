@@ -22,18 +22,6 @@ from kohort.problem.items import ItemsProblem
 from kohort.problem.problem import Problem
 from kohort.verification import Caution, Verdict
 
-__all__ = [
-    "basket_notes",
-    "extreme_caution",
-    "extreme_cautions",
-    "formula_notes",
-    "formula_sentences",
-    "model_notes",
-    "release_notes",
-    "shows_extremes",
-    "withholding_notes",
-]
-
 Columns = Mapping[str, pa.Array | None]
 
 

@@ -22,8 +22,6 @@ from kohort.pipeline.publish import Published
 from kohort.pipeline.two_files import grouped_by_person
 from kohort.verification import Caution
 
-__all__ = ["PublishedOrder", "Sorter", "dealt_order", "settle_order"]
-
 
 @dataclass(frozen=True)
 class Sorter:

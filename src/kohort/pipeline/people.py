@@ -11,8 +11,6 @@ from kohort.pipeline.request import Request
 from kohort.problem.histories import Histories
 from kohort.problem.roles import Roles
 
-__all__ = ["histories_of", "persons_of", "refuse_missing_persons", "weights_of"]
-
 
 def persons_of(dataset: Dataset, roles: Roles) -> np.ndarray | None:
     """The number of each record's person, from 0 on; None where every record is that of another person.

@@ -16,8 +16,6 @@ from kohort.data.dataset import Dataset
 from kohort.errors import InputError
 from kohort.problem.perturbations import Limits, Noise, Perturbation, Pram, RankSwap, Rounding
 
-__all__ = ["generator_of", "perturbation_notes", "perturbed_columns"]
-
 
 def perturbed_columns(
     dataset: Dataset, perturbations: Mapping[str, Perturbation], key: bytes | None, seed: int

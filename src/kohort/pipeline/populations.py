@@ -13,8 +13,6 @@ from kohort.errors import InputError, UnsupportedError, counted
 from kohort.problem.attribute import Attribute, PopulationRows
 from kohort.problem.models import Model, Population
 
-__all__ = ["check_population", "population_of", "population_rows"]
-
 
 def population_of(models: Sequence[Model]) -> Dataset | None:
     """The table of the population that some models name; None where none does."""

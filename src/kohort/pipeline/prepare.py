@@ -33,15 +33,6 @@ from kohort.problem.problem import Problem, refuse_many_attributes
 from kohort.problem.roles import Roles
 from kohort.problem.sensitive import SensitiveAttribute
 
-__all__ = [
-    "Prepared",
-    "build_attributes",
-    "prepare",
-    "refuse_nulls",
-    "sensitive_attributes",
-    "settled_roles",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Prepared:

@@ -21,14 +21,6 @@ from kohort.pipeline.request import Request
 from kohort.problem.items import ItemsProblem
 from kohort.problem.models import ItemInference
 
-__all__ = [
-    "DEFAULT_HIERARCHY",
-    "build_item_hierarchy",
-    "hierarchy_description",
-    "item_hierarchy",
-    "items_problem",
-]
-
 DEFAULT_HIERARCHY = Order("frequency", fanout=5)
 
 

@@ -7,8 +7,6 @@ from typing import Any, TypeVar
 
 from kohort.errors import UnsupportedError
 
-__all__ = ["HoldsOriginal"]
-
 Self = TypeVar("Self", bound="HoldsOriginal")
 
 

@@ -12,8 +12,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-__all__ = ["OF_RELEASE", "public_version", "two_digits"]
-
 _OF_CLASSES = ("discernibility", "average-class-size", "suppressions")  # the release alone tells these
 _OF_RECORDS = ("entropy", "monotone-entropy", "hierarchical-discernibility", "squares")  # of original values
 OF_RELEASE = ("no-promise", "known-for-certain", "one-value", "k-is-1")  # cautions that it shows itself

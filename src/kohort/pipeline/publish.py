@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 else:
     nw, pl = LateModule("narwhals"), LateModule("polars")
 
-__all__ = ["Published", "labelled", "publish", "replaced_columns"]
-
 Columns = Mapping[str, pa.Array | None]
 
 

@@ -13,8 +13,6 @@ from kohort.problem.problem import Problem
 from kohort.recoding.item_nodes import DROPPED, ItemNodes
 from kohort.recoding.recoding import Recoding
 
-__all__ = ["ItemsPart"]
-
 
 @dataclass(frozen=True, eq=False)
 class ItemsPart:

@@ -33,8 +33,6 @@ from kohort.recoding.recoding import Recoding
 from kohort.verification import Claim, SliceCheck, Verdict
 from kohort.version import __version__
 
-__all__ = ["VerifiedRelease"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class VerifiedRelease(HoldsOriginal):

@@ -28,8 +28,6 @@ from kohort.problem.models import (
 from kohort.problem.perturbations import PERTURBATIONS, Perturbation, perturbation_of
 from kohort.problem.roles import Role, Roles
 
-__all__ = ["TREATMENTS", "Request", "Treatment"]
-
 Treatment = Literal["drop", "pseudonym", "mask", "keep", "shift"]
 """The treatments that are a word; others are a `Perturbation`, with its size."""
 TREATMENTS: dict[str, tuple[str, ...]] = {

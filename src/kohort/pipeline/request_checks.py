@@ -11,8 +11,6 @@ from kohort.problem.roles import Role
 if TYPE_CHECKING:
     from kohort.pipeline.request import Request
 
-__all__ = ["refuse_what_does_not_go_together", "settled_by_sampling"]
-
 _FROM_THE_DATA = (Auto, ByFrequency, Mask, Order, Quantiles)
 """Builders whose labels of a value depend on the other values: a mask is as long as the longest one."""
 _NOT_GENERALIZED: tuple[Role, ...] = ("sensitive", "insensitive", "items", "weight", "household", "person")

@@ -11,8 +11,6 @@ from kohort.errors import InputError, UnsupportedError
 from kohort.pipeline.perturb import generator_of
 from kohort.pipeline.request import Request
 
-__all__ = ["sample_note", "sample_of", "sample_size"]
-
 
 def sample_size(share: float, n_records: int) -> int:
     """How many of the records are drawn: the share, rounded down."""

@@ -12,8 +12,6 @@ import pyarrow.compute as pc
 from kohort.data.column import Column
 from kohort.errors import InputError
 
-__all__ = ["days_of_people", "shifted"]
-
 _DAY = 86_400_000_000_000  # nanoseconds
 
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["SizeCounts"]
-
 
 @dataclass(frozen=True, eq=False)
 class SizeCounts:

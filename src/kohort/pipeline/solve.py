@@ -18,8 +18,6 @@ from kohort.pipeline.request import Request
 from kohort.problem.problem import Problem
 from kohort.recoding.recoding import Recoding
 
-__all__ = ["Clock", "Solution", "solve"]
-
 
 @dataclass(frozen=True, eq=False)
 class Solution:

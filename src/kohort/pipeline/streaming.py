@@ -23,8 +23,6 @@ from kohort.pipeline.request import Request
 from kohort.problem.roles import Role
 from kohort.verification import SliceCheck
 
-__all__ = ["columns_to_read", "published_slices", "why_not_streamed"]
-
 HELD: tuple[Role, ...] = ("quasi-identifier", "sensitive", "person", "weight")
 DEALT_AT_ONCE = 1 << 20  # records that are dealt out to drafts at a time
 

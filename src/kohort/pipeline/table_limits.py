@@ -23,8 +23,6 @@ from kohort.problem.attribute import Attribute
 from kohort.problem.models import ClassCounts, KAnonymity, LabelledClasses, Model, PersonCells, TableModel
 from kohort.problem.problem import Problem
 
-__all__ = ["Attempt", "promised_by_k", "solve_within_limits", "tries"]
-
 Attempt = tuple[Problem, Solution, Published]
 
 

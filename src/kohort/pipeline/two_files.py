@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 else:
     nw = LateModule("narwhals")
 
-__all__ = ["TwoFiles", "compared", "grouped_by_person", "join_files", "refuse_no_events"]
-
 
 @dataclass(frozen=True, eq=False)
 class TwoFiles:

@@ -20,8 +20,6 @@ from kohort.problem.attribute import Attribute
 from kohort.problem.roles import Roles
 from kohort.verification import JoinedTables, Original, Verification, join_tables, verify
 
-__all__ = ["verify_published", "verify_release"]
-
 
 def verify_published(prepared: Prepared, published: Published) -> Verification:
     """Measure what was asked on a table that was just published, and compare it with its original."""

@@ -10,8 +10,6 @@ from kohort.problem.models import RiskLimit
 if TYPE_CHECKING:
     from kohort.pipeline.request import Request
 
-__all__ = ["refuse_with_ledger"]
-
 
 def refuse_with_ledger(request: Request) -> None:
     """Raise for what a ledger does not go together with."""

@@ -18,8 +18,6 @@ from kohort.problem.models import MODELS, NO_CONTEXT, Model
 from kohort.problem.sensitive import SensitiveAttribute, group_counts
 from kohort.verification import Verdict
 
-__all__ = ["broken_by", "refuse_dropping", "starred", "withheld_notes"]
-
 
 def starred(columns: Sequence[pa.Array | None]) -> np.ndarray:
     """Per record whether it is `*` in every one of these published columns."""

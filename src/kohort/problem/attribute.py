@@ -12,8 +12,6 @@ from kohort.data.domain import STAR, Domain, GeneralizedValues, OrderedDomain
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
 
-__all__ = ["Attribute", "PopulationRows", "tight_domain"]
-
 
 @dataclass(frozen=True, eq=False)
 class Attribute:

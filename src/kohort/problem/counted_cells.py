@@ -13,8 +13,6 @@ from kohort.problem.models import ClassCounts, Model, PersonCells
 from kohort.problem.problem import Problem
 from kohort.problem.slots import groups_from_pieces
 
-__all__ = ["CountedCells"]
-
 
 @dataclass(frozen=True, eq=False)
 class CountedCells:

@@ -17,8 +17,6 @@ from fractions import Fraction
 from functools import lru_cache
 from math import comb
 
-__all__ = ["attained_delta", "least_class", "sampling_rate"]
-
 _EXACT = Context(prec=50, Emin=-999_999, Emax=999_999)
 _NEGLIGIBLE = Decimal("1e-40")  # of a sum: less than the digits that count
 MOST_RECORDS = 100_000  # of a class

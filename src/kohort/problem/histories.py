@@ -10,8 +10,6 @@ import numpy as np
 
 from kohort.data.dataset import distinct_rows
 
-__all__ = ["Histories"]
-
 _NO_EVENTS = frozenset({-1})
 
 

@@ -14,8 +14,6 @@ from kohort.errors import InfeasibleError, counted
 from kohort.problem.models.item_inference import ItemInference
 from kohort.problem.models.km_anonymity import KmAnonymity
 
-__all__ = ["ItemsProblem"]
-
 
 @dataclass(frozen=True, eq=False)
 class ItemsProblem:

@@ -9,8 +9,6 @@ import numpy as np
 
 from kohort.problem.models import ClassCounts, Model
 
-__all__ = ["PeopleElsewhere"]
-
 
 @dataclass(frozen=True, eq=False)
 class PeopleElsewhere:

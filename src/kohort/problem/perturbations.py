@@ -14,17 +14,6 @@ from kohort.errors import InputError, did_you_mean
 from kohort.parameters import shown
 from kohort.problem.models.exact import Number, exact_number, plain, readable
 
-__all__ = [
-    "PERTURBATIONS",
-    "Limits",
-    "Noise",
-    "Perturbation",
-    "Pram",
-    "RankSwap",
-    "Rounding",
-    "perturbation_of",
-]
-
 
 @dataclass(frozen=True)
 class Perturbation:

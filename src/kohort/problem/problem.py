@@ -28,9 +28,6 @@ from kohort.problem.models import (
 from kohort.problem.people_elsewhere import PeopleElsewhere
 from kohort.problem.sensitive import SensitiveAttribute, counts_of_all, group_counts
 
-__all__ = ["Problem", "refuse_many_attributes"]
-
-
 MOST_ATTRIBUTES = 1_000
 
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-__all__ = ["BoxProof", "CellProof", "DualProof", "ModelProof", "OpeningCuts", "PricedCell", "Proof"]
-
 
 @dataclass(frozen=True, eq=False)
 class OpeningCuts:

@@ -9,8 +9,6 @@ from typing import Annotated, Literal, get_args
 from kohort.errors import InputError, counted, did_you_mean
 from kohort.parameters import Option
 
-__all__ = ["ROLES", "Role", "Roles"]
-
 Role = Literal[
     "identifier", "quasi-identifier", "sensitive", "insensitive", "items", "person", "household", "weight"
 ]

@@ -11,8 +11,6 @@ from kohort.data.column import Column
 from kohort.data.hierarchy import Hierarchy
 from kohort.problem.models import ClassCounts, Model, PersonCells, ValueContext, ValueTree, spread_overall
 
-__all__ = ["SensitiveAttribute", "counts_of_all", "group_counts"]
-
 
 @dataclass(frozen=True, eq=False)
 class SensitiveAttribute:

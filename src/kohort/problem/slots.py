@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["first_slots", "groups_from_pieces", "groups_from_slots"]
-
 
 def first_slots(counts: np.ndarray) -> np.ndarray:
     """The first slot of each distinct row, and one more entry: the number of slots.

@@ -13,14 +13,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "estimated_uniqueness",
-    "fit_pitman",
-    "pitman_uniques",
-    "population_uniqueness",
-    "zayatz_uniques",
-]
-
 _SMALL_SAMPLE = 0.1
 _GOLDEN = (5**0.5 - 1) / 2
 

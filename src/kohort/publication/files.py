@@ -32,8 +32,6 @@ from kohort.publication.written import check_file, write_verified
 from kohort.report.asked import check_report_path, check_version
 from kohort.report.dossier.asked import check_dossier
 
-__all__ = ["ReleaseFiles"]
-
 _LEVELS = ("all", "above")
 
 

@@ -19,8 +19,6 @@ from kohort.pipeline.streaming import HELD
 from kohort.pipeline.verify_release import verify_release
 from kohort.publication.release import Release
 
-__all__ = ["load_release", "refuse_target"]
-
 
 def refuse_target(
     target: DatabaseTable,

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from kohort.pipeline import VerifiedRelease
     from kohort.report.summary import Summary
 
-__all__ = ["JudgedRelease"]
-
 
 class JudgedRelease:
     """Methods of a verified release that say how safe and how useful it is."""

@@ -12,8 +12,6 @@ from kohort.files.lock import only_one
 from kohort.io.ledger_file import open_ledger, read_ledger, write_ledger
 from kohort.pipeline import VerifiedRelease
 
-__all__ = ["ledger_for", "next_in", "write_entry"]
-
 
 def ledger_for(path: str | Path | None, key: bytes | None, person: str | None) -> Ledger | None:
     """The ledger that a release is to be a part of: read, or new where there is no such file; None: none."""

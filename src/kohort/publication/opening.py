@@ -21,8 +21,6 @@ from kohort.io.tables import TableFile
 from kohort.pipeline import Request
 from kohort.pipeline.streaming import columns_to_read, why_not_streamed
 
-__all__ = ["OriginalFile", "open_original"]
-
 OriginalFile = TableFile | StreamedFile
 
 

@@ -13,8 +13,6 @@ from kohort.io.streamed_files import StreamedFile
 from kohort.io.tables import TableFile
 from kohort.pipeline.commitment import sha256_of_files
 
-__all__ = ["DATAFRAME", "Origin"]
-
 
 @dataclass(frozen=True)
 class Origin:

@@ -21,8 +21,6 @@ from kohort.publication.origin import DATAFRAME, Origin
 if TYPE_CHECKING:
     from kohort.data.numeric_labels import How, Star
 
-__all__ = ["Release", "release_of"]
-
 
 def release_of(
     data: Any,

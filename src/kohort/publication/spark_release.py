@@ -29,8 +29,6 @@ from kohort.publication.judged import JudgedRelease
 from kohort.report.asked import check_report_path, check_version
 from kohort.report.html import write_report
 
-__all__ = ["ReleaseOnSpark", "refuse_existing"]
-
 _EXACT = ("parquet", "orc", "json")  # formats that hold every value as it is
 _WRITING = ("header", "sep", "escape")
 _JSON = {  # all columns on every line, and times to the microsecond

@@ -20,8 +20,6 @@ from kohort.io.streamed_files import open_in_batches
 from kohort.io.tables import format_of, read_table
 from kohort.verification import WrittenCheck
 
-__all__ = ["check_file", "write_verified"]
-
 _HOLDS_ALL = ("parquet", "arrow")
 
 

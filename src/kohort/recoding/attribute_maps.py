@@ -14,8 +14,6 @@ from kohort.recoding.groups import Groups
 from kohort.recoding.lattice import Lattice
 from kohort.recoding.recoding import PublishedColumn, Recoding
 
-__all__ = ["AttributeMaps"]
-
 
 @dataclass(frozen=True, eq=False)
 class AttributeMaps(Recoding):

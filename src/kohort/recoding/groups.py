@@ -15,8 +15,6 @@ from kohort.problem.attribute import Attribute, tight_domain
 from kohort.problem.proof import Proof
 from kohort.recoding.recoding import PublishedColumn, Recoding
 
-__all__ = ["Groups", "set_label"]
-
 _MANY = 1 << 20  # records from which on the numbers of labels are looked up in as few bytes as they need
 
 

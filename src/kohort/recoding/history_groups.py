@@ -8,8 +8,6 @@ from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
 
-__all__ = ["HistoryGroups", "SolvedPart"]
-
 
 @dataclass(frozen=True, eq=False)
 class SolvedPart:

@@ -10,8 +10,6 @@ import pyarrow as pa
 from kohort.data.counting import count_nearly_sorted
 from kohort.problem.items import ItemsProblem
 
-__all__ = ["DROPPED", "WITHHELD", "ItemNodes"]
-
 WITHHELD = -1  # the whole basket is missing
 DROPPED = -2  # the item is left out of its basket
 

@@ -13,8 +13,6 @@ from kohort.problem.attribute import Attribute
 from kohort.recoding.groups import set_label
 from kohort.recoding.recoding import PublishedColumn, Recoding
 
-__all__ = ["Partitions"]
-
 
 @dataclass(frozen=True, eq=False)
 class Partitions(Recoding):

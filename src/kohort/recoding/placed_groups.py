@@ -8,8 +8,6 @@ import numpy as np
 
 from kohort.recoding.groups import Groups
 
-__all__ = ["Counterfeits", "PlacedGroups"]
-
 
 def _nothing() -> np.ndarray:
     return np.empty(0, dtype=np.int64)

@@ -16,8 +16,6 @@ from kohort.recoding.lattice import Lattice
 if TYPE_CHECKING:
     from kohort.recoding.item_nodes import ItemNodes
 
-__all__ = ["PublishedColumn", "Recoding"]
-
 
 @dataclass(frozen=True, eq=False)
 class PublishedColumn:

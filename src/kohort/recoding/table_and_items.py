@@ -11,8 +11,6 @@ from kohort.problem.proof import Proof
 from kohort.recoding.item_nodes import ItemNodes
 from kohort.recoding.recoding import PublishedColumn, Recoding
 
-__all__ = ["TableAndItems"]
-
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TableAndItems(Recoding):

@@ -7,8 +7,6 @@ from typing import Literal, get_args
 
 from kohort.errors import InputError
 
-__all__ = ["Version", "check_report_path", "check_version"]
-
 Version = Literal["internal", "public"]
 
 

@@ -13,8 +13,6 @@ from kohort.pipeline.published_items import ItemsPart
 from kohort.report.published_values import PublishedValues
 from kohort.verification.measure import loss_of_labels
 
-__all__ = ["STEPS", "attribute_facts", "distribution", "item_levels"]
-
 STEPS = ("unchanged", "up to 25 %", "up to 50 %", "up to 75 %", "more", "*")
 _BARS = 12  # values that a distribution names one by one
 _BINS = 15  # of numbers and dates

@@ -9,8 +9,6 @@ from kohort.report.attribute_facts import STEPS
 from kohort.report.page import Figure, Section, Table, drawn
 from kohort.report.sentences import capitalized, percent
 
-__all__ = ["columns_section", "distributions_section"]
-
 _MOST_ROWS = 30  # columns in one chart
 
 

@@ -25,8 +25,6 @@ from kohort.risk import assess_risk
 from kohort.risk.class_tally import BINS, GuessTally, class_tally
 from kohort.utility import measure_utility
 
-__all__ = ["MOST_CHARTS", "report_facts"]
-
 MOST_CHARTS = 24  # columns whose distribution is drawn: those that lost most
 
 

@@ -23,16 +23,6 @@ if TYPE_CHECKING:
 
     from kohort.pipeline.release import VerifiedRelease
 
-__all__ = [
-    "about_rows",
-    "big_figures",
-    "notebook_page",
-    "page_templates",
-    "page_title",
-    "report_page",
-    "write_report",
-]
-
 _SHARE = re.compile(r"(under |almost )?[0-9.,]+ %")
 
 

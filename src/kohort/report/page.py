@@ -8,8 +8,6 @@ from typing import Any
 
 from kohort.charts import svg_of
 
-__all__ = ["Figure", "Section", "Table", "drawn"]
-
 
 @dataclass(frozen=True)
 class Table:

@@ -9,8 +9,6 @@ from typing import Any
 from kohort.extras import missing_package
 from kohort.files.checked import write_checked
 
-__all__ = ["require_weasyprint", "write_pdf"]
-
 _MORE = (
     ". It also needs Pango, which Linux desktops have (see the installation page of WeasyPrint). "
     "You can also write HTML and print it from a browser: its layout is made for paper as well."

@@ -11,8 +11,6 @@ from typing import Any
 
 from kohort.pipeline.public import public_version, two_digits
 
-__all__ = ["public_certificate", "public_facts", "public_risk"]
-
 _CERTIFICATE = (
     "version",
     "title",

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from kohort.pipeline.release import VerifiedRelease
     from kohort.problem.attribute import Attribute
 
-__all__ = ["published_numbers"]
-
 _SCALES: dict[str, Scale] = {"integer": "integer", "float": "float", "date": "date", "datetime": "datetime"}
 
 

@@ -13,8 +13,6 @@ from kohort.problem.attribute import Attribute
 from kohort.verification.covering import Covering, covering_of
 from kohort.verification.reading import Reading, read_labels
 
-__all__ = ["PublishedValues", "published_values"]
-
 
 @dataclass(frozen=True, eq=False)
 class PublishedValues:

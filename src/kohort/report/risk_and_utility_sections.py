@@ -8,8 +8,6 @@ from kohort.report import charts
 from kohort.report.page import Figure, Section, Table, drawn
 from kohort.report.sentences import percent
 
-__all__ = ["risk_section", "utility_section"]
-
 _WORTH_LEARNING = 0.02  # how much better than guessing a model of the original must be
 
 

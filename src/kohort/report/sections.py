@@ -13,8 +13,6 @@ from kohort.report.risk_and_utility_sections import risk_section, utility_sectio
 from kohort.report.sentences import advice_sentences, capitalized, method_sentences, percent
 from kohort.report.together_section import together_section
 
-__all__ = ["reproduce_section", "sections"]
-
 
 def sections(facts: dict[str, Any]) -> list[Section]:
     """The parts of the page in their order; those that have nothing to say are left out."""

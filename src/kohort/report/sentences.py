@@ -10,15 +10,6 @@ from kohort.errors import counted
 from kohort.problem.costs import COSTS
 from kohort.report.terminal import dropped_items, factor_sentences, number
 
-__all__ = [
-    "advice_sentences",
-    "capitalized",
-    "method_sentences",
-    "percent",
-    "verdict_sentences",
-    "withheld_text",
-]
-
 _SMALL_GAP = 0.05  # below it, no search can bring much
 
 

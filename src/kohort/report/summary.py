@@ -17,8 +17,6 @@ from kohort.report.traffic_light import traffic_light_of
 if TYPE_CHECKING:
     from kohort.pipeline.release import VerifiedRelease
 
-__all__ = ["Summary", "summary_of"]
-
 _OF_COLUMN = ("name", "values", "published_values", "unchanged", "starred", "loss")
 
 

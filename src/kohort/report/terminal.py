@@ -13,18 +13,6 @@ from kohort.errors import counted, percent
 from kohort.report.together_section import together_sentences
 from kohort.report.traffic_light import advice_of, spec_to_add, traffic_light_of
 
-__all__ = [
-    "beside_the_best",
-    "checks_table",
-    "dropped_items",
-    "factor_sentences",
-    "number",
-    "release_panel",
-    "release_sentences",
-    "verdict_panel",
-]
-
-
 _FILES = ("signature", "original", "commitment", "sha256")
 _CAUTIONS = 8  # columns without a promise in the terminal; a table may have a hundred sensitive columns
 

@@ -7,8 +7,6 @@ from typing import Any
 from kohort.errors import counted
 from kohort.report.page import Section, Table
 
-__all__ = ["together_section", "together_sentences"]
-
 _WAYS = {
     "history-keeping": (
         "Whom earlier releases put together stays together, and who has left is replaced by somebody with "

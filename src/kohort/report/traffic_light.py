@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-__all__ = ["TrafficLight", "advice_of", "spec_to_add", "traffic_light_of"]
-
 
 @dataclass(frozen=True)
 class TrafficLight:

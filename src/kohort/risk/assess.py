@@ -27,8 +27,6 @@ from kohort.risk.order import order_attack
 from kohort.risk.people import dominance, household_risk
 from kohort.risk.population import Population, population_of
 
-__all__ = ["assess_risk"]
-
 SIDES: tuple[Side, Side] = ("before", "after")
 _THRESHOLD = 0.2  # at least five people to a record, the usual rule of statistical offices
 

@@ -14,8 +14,6 @@ from kohort.risk.linkage import leaves_of, look_up
 from kohort.risk.lookup import Lookup
 from kohort.risk.people import look_up_people
 
-__all__ = ["linkage_attack"]
-
 
 def linkage_attack(
     sides: BeforeAfter,

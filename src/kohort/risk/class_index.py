@@ -12,8 +12,6 @@ from kohort.pipeline.before_after import Classes
 from kohort.risk.linkage_kernel import count_fitting_people, fitting_classes, run_ends
 from kohort.verification.covering import Covering
 
-__all__ = ["CELLS", "Block", "ClassIndex"]
-
 Block = tuple[slice, np.ndarray]
 
 CELLS = 2**24  # people times classes that are compared at once

@@ -17,18 +17,6 @@ from kohort.errors import percent
 from kohort.pipeline.before_after import BeforeAfter, Classes, Side
 from kohort.pipeline.size_counts import SizeCounts
 
-__all__ = [
-    "BINS",
-    "ClassTally",
-    "GuessTally",
-    "RiskyClass",
-    "class_tally",
-    "people_by_size",
-    "record_risks",
-    "unique_share",
-    "weighted_population",
-]
-
 BINS = 10  # of how sure a guess is
 _RISKIEST = 10
 

@@ -11,8 +11,6 @@ from kohort.errors import percent
 from kohort.pipeline.before_after import BeforeAfter
 from kohort.risk.class_tally import GuessTally, class_tally
 
-__all__ = ["attribute_disclosure"]
-
 _MOST_VALUES = 20
 
 

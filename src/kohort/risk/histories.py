@@ -12,8 +12,6 @@ from kohort.problem.histories import Histories
 from kohort.risk.lookup import Lookup
 from kohort.verification.histories import history_of_record
 
-__all__ = ["look_up_histories"]
-
 
 def look_up_histories(
     sides: BeforeAfter, histories: Histories, attributes: Sequence[int], people: np.ndarray

@@ -19,8 +19,6 @@ from kohort.pipeline.release import VerifiedRelease
 from kohort.risk.criteria.seen_columns import other_columns
 from kohort.risk.lookup import wilson
 
-__all__ = ["Attempt", "automatic_attempts", "intruder_facts", "intruder_sentence"]
-
 
 @dataclass(frozen=True)
 class Attempt:

@@ -20,8 +20,6 @@ from kohort.pipeline.before_after import BeforeAfter
 from kohort.risk.knowledge_kernel import people_in_classes, refined
 from kohort.risk.special_uniques import Uniques, special_uniques
 
-__all__ = ["KnownTable", "Sets", "knowledge_sweep", "sets_of_columns", "sweep"]
-
 MOST_CELLS = 300_000_000
 """Rows times sets of columns that are examined for one table."""
 MOST_SETS = 4_096

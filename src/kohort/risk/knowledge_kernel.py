@@ -6,8 +6,6 @@ import numpy as np
 
 from kohort.kernels.compiled import kernel
 
-__all__ = ["people_in_classes", "refined"]
-
 
 @kernel
 def refined(class_of, n_classes, codes, order):

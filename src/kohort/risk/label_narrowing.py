@@ -17,15 +17,6 @@ from kohort.data.column import Column
 from kohort.data.dataset import distinct_rows
 from kohort.verification.covering import Covering
 
-__all__ = [
-    "OrderAttack",
-    "Sighted",
-    "attack_ranks",
-    "narrowed_columns",
-    "sighted_column",
-    "stand_together",
-]
-
 _MOST_CHAINS = 16  # columns that may come first where records are sorted by several
 
 

@@ -14,8 +14,6 @@ from kohort.risk.linkage_kernel import count_fitting_baskets
 from kohort.risk.lookup import Lookup
 from kohort.verification.item_coverage import published_nodes
 
-__all__ = ["leaves_of", "look_up"]
-
 
 def look_up(
     sides: BeforeAfter,

@@ -6,8 +6,6 @@ import numpy as np
 
 from kohort.kernels.compiled import kernel
 
-__all__ = ["count_fitting_baskets", "count_fitting_people", "fitting_classes", "run_ends"]
-
 
 @kernel
 def run_ends(labels):

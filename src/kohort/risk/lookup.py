@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Lookup", "wilson"]
-
 
 @dataclass(frozen=True, eq=False)
 class Lookup:

@@ -19,8 +19,6 @@ from kohort.risk.criteria.seen_columns import other_columns
 from kohort.risk.lookup import wilson
 from kohort.risk.near_numbers_kernel import nearest_records
 
-__all__ = ["ROUGHLY", "near_numbers", "nearest_facts"]
-
 ROUGHLY = 0.05
 """How far off rough knowledge is: the standard deviation of its error, over that of the column."""
 

@@ -6,8 +6,6 @@ import numpy as np
 
 from kohort.kernels.compiled import kernel
 
-__all__ = ["nearest_records"]
-
 
 @kernel
 def nearest_records(points, records, own, group_of, group):

@@ -15,8 +15,6 @@ from kohort.pipeline.before_after import BeforeAfter
 from kohort.pipeline.release import VerifiedRelease
 from kohort.risk.label_narrowing import OrderAttack, Sighted, attack_ranks, sighted_column, stand_together
 
-__all__ = ["order_attack"]
-
 _A_FEW = 1_000
 _NOTHING = (
     "The published records are not sorted by any quasi-identifier, so no label can be narrowed down by its "

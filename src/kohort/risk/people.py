@@ -12,8 +12,6 @@ from kohort.risk.class_index import ClassIndex
 from kohort.risk.class_tally import class_tally
 from kohort.risk.lookup import Lookup
 
-__all__ = ["dominance", "household_risk", "look_up_people"]
-
 
 def dominance(sides: BeforeAfter) -> dict[str, Any] | None:
     """The largest share of a class's records that are of one person; None where everybody has one record.

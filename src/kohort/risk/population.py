@@ -21,8 +21,6 @@ from kohort.problem.roles import Roles
 from kohort.risk.class_index import ClassIndex
 from kohort.verification.covering import read_covering
 
-__all__ = ["Population", "attributes_of_both", "population_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class Population:

@@ -14,8 +14,6 @@ from kohort.problem.models import RiskLimit
 from kohort.risk.knowledge import KnownTable, Sets, sweep
 from kohort.verification.promises import OF_CLASSES, Counts, Values, stated
 
-__all__ = ["limit_verdicts", "recipient_risks", "sizes_by"]
-
 
 def recipient_risks(
     sides: BeforeAfter, recipients: Sequence[Recipient], limits: Sequence[RiskLimit]

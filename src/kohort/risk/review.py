@@ -21,8 +21,6 @@ from kohort.risk.recipients import limit_verdicts, sizes_by
 from kohort.verification import Check, Verdict
 from kohort.verification.covering import read_covering
 
-__all__ = ["due_date", "review_release"]
-
 
 def review_release(
     published: Dataset,

@@ -19,8 +19,6 @@ import numpy as np
 from kohort.errors import counted, percent
 from kohort.pipeline.before_after import BeforeAfter
 
-__all__ = ["Scores", "Uniques", "scores_of", "special_uniques"]
-
 _MOST_VALUES = 20
 
 

@@ -19,9 +19,6 @@ from kohort.data.dataset import distinct_rows
 from kohort.data.ledger import NOBODY, NOWHERE, Ledger, LedgerEntry
 from kohort.errors import counted, percent
 
-__all__ = ["attack_ledger"]
-
-
 _UNKNOWN = -2  # in place of a counterfeit's class in another release
 
 

@@ -26,8 +26,6 @@ from kohort.studio.security import Access, Guard, HidingErrors
 from kohort.studio.session import Session
 from kohort.studio.spec_text import project_text
 
-__all__ = ["PAGES", "Options", "make_app"]
-
 PAGES: dict[str, Page] = {
     module.PAGE.name: module.PAGE
     for module in (data, people, roles, hierarchies, promise, run, judge, publish)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["BUILDERS", "WrongForm", "kind_of", "offered", "parameter_of", "written"]
-
 
 class WrongForm(Exception):
     """Something typed that cannot be read; the message says what would be right."""

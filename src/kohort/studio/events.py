@@ -5,19 +5,6 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
-__all__ = [
-    "ITEMS",
-    "WrongEvents",
-    "attributes_of",
-    "keys_of",
-    "refuse_baskets",
-    "set_hierarchy",
-    "with_events",
-    "with_key",
-    "without_events",
-]
-
-
 ITEMS = "items"  # what is in a file of nothing but baskets
 
 

@@ -10,8 +10,6 @@ from kohort.studio.jobs import JobError, Worker
 if TYPE_CHECKING:
     from kohort.studio.session import Session
 
-__all__ = ["VALUES_OF_K", "Frontier"]
-
 VALUES_OF_K = (2, 3, 5, 10, 20, 50, 100)
 _SHAPING = ("attributes", "items", "events", "history", "others", "suppression", "labels", "nulls", "weights")
 

@@ -12,8 +12,6 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-__all__ = ["JobError", "Worker", "WorkerLost"]
-
 Tell = Callable[[dict[str, Any]], None]
 
 _LONGEST_LINE = 256 * 2**20  # bytes of an answer

@@ -12,8 +12,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-__all__ = ["private_folder", "sweep"]
-
 _PREFIX = "kohort-studio-"
 _LOCK = "in-use"
 _JUST_MADE = 60  # seconds

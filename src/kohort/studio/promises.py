@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["KINDS", "MODELS", "WrongPromise", "confidence_of", "entries_of", "privacy_of"]
-
 KINDS = ("distinct", "frequency", "entropy")  # the recursive kind needs a c, which a spec may give
 MODELS = {"diversity": "l", "alpha": "alpha", "closeness": "t"}
 """The promises about a sensitive column, and the parameter of each."""

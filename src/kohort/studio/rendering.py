@@ -15,8 +15,6 @@ from starlette.responses import HTMLResponse, Response
 
 from kohort.studio.session import Session
 
-__all__ = ["STEPS", "drawing_of", "render", "words"]
-
 _SHARE = re.compile(r"(under |almost )?[0-9.,]+ %")
 
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from kohort.studio.session import Session
     from kohort.studio.source import Source
 
-__all__ = ["Run", "Runs"]
-
 _OPEN = 2  # runs whose releases stay in memory: two can be compared
 _MOST_POINTS = 600
 

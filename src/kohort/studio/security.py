@@ -19,8 +19,6 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-__all__ = ["Access", "Guard", "HidingErrors"]
-
 _SAFE_METHODS = ("GET", "HEAD")
 _AFTER_WRONG = 1.0  # seconds before a wrong password is refused
 _FREE = ("/static/", "/login")  # what may be fetched before one is known

@@ -20,8 +20,6 @@ from kohort.studio.private_folder import private_folder
 from kohort.studio.security import Access
 from kohort.studio.serving import LOOPBACK, Serving
 
-__all__ = ["serve"]
-
 _WILDCARDS = ("0.0.0.0", "::")
 _PATIENCE = 2  # seconds for open streams to end
 

@@ -31,8 +31,6 @@ from kohort.studio.source import Shape, Source, suggested
 from kohort.studio.spec_text import spec_text
 from kohort.studio.states import Opening, State
 
-__all__ = ["Session"]
-
 Answer = Callable[[], Awaitable[Any]]
 
 _MOST_STATES = 200

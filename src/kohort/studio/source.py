@@ -6,8 +6,6 @@ from copy import deepcopy
 from dataclasses import asdict, dataclass
 from typing import Any
 
-__all__ = ["Shape", "Source", "shape_in", "suggested"]
-
 _DEFAULT_K, _DEFAULT_M = 10, 2
 
 

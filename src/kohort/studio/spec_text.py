@@ -9,8 +9,6 @@ from kohort.errors import InputError
 from kohort.io.yaml_dump import dumped, printable, spread
 from kohort.io.yaml_text import load_yaml
 
-__all__ = ["project_text", "read_project", "spec_text"]
-
 _FIRST = ("title", "owner")
 _PROJECT = 1  # the version of project files
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from kohort.studio.source import Source
 
-__all__ = ["Opening", "State"]
-
 
 @dataclass(frozen=True)
 class State:

@@ -10,8 +10,6 @@ from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from typing import Any
 
-__all__ = ["Node", "WrongEdit", "as_spec", "edited", "numbered"]
-
 Node = dict[str, Any]
 
 _LONGEST_LABEL = 200

@@ -11,8 +11,6 @@ from kohort.errors import InputError
 from kohort.pipeline.before_after import BeforeAfter
 from kohort.verification.covering import Covering
 
-__all__ = ["Labels", "drawn_codes", "midpoints", "numbers_before", "shares_after", "shares_before"]
-
 Labels = Literal["midpoint", "spread"]
 MOST_VALUES = 20
 

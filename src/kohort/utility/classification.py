@@ -15,8 +15,6 @@ from kohort.errors import percent
 from kohort.pipeline.before_after import BeforeAfter
 from kohort.utility.encode import Encoded, group_values, original_side, published_side
 
-__all__ = ["Lessons", "classification", "predict"]
-
 _TRAIN, _TEST = 10_000, 10_000
 _CLASSES = 10
 _FEATURES = 2_000

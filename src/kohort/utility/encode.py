@@ -9,8 +9,6 @@ import numpy as np
 from kohort.data.column import Column
 from kohort.pipeline.before_after import BeforeAfter
 
-__all__ = ["Encoded", "group_values", "original_side", "published_side"]
-
 
 @dataclass(frozen=True, eq=False)
 class Encoded:

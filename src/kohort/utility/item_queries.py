@@ -14,8 +14,6 @@ from kohort.pipeline.before_after import BasketPair
 from kohort.utility.queries import relative_errors
 from kohort.verification.item_coverage import published_nodes
 
-__all__ = ["item_answers", "item_query_error"]
-
 
 def item_query_error(pair: BasketPair, *, queries: int, seed: int) -> dict[str, Any] | None:
     """The relative errors of queries for one item, or for two of the same basket.

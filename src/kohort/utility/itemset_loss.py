@@ -22,8 +22,6 @@ from kohort.utility.item_queries import item_answers
 from kohort.verification.item_coverage import published_nodes
 from kohort.verification.promises.itemsets import Occurrences, itemsets
 
-__all__ = ["TOP", "frequent_sets", "itemset_loss", "pair_error", "top_lost"]
-
 TOP = 1_000
 _FIRST_RANK = 200  # the items of the papers' pairs: neither the most frequent ones nor rare ones
 _N_ITEMS = 20

@@ -21,8 +21,6 @@ from kohort.utility.item_queries import item_query_error
 from kohort.utility.itemset_loss import itemset_loss
 from kohort.utility.queries import query_error
 
-__all__ = ["association", "cramers_v", "measure_utility"]
-
 
 def measure_utility(
     release: VerifiedRelease,

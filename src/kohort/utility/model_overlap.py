@@ -27,8 +27,6 @@ from kohort.utility.analysts_columns import (
 )
 from kohort.utility.regression import Fit, fit_linear, fit_logistic, interval_overlap
 
-__all__ = ["model_overlap", "number_overlap", "read_formula"]
-
 _HOW = {
     "midpoint": "labels of numbers are read as the middle of what they cover, other labels as equal shares "
     "of the values they cover",

@@ -18,8 +18,6 @@ from kohort.pipeline.before_after import BeforeAfter, classes_of
 from kohort.utility.query_kernel import answer_counts
 from kohort.verification.covering import Covering
 
-__all__ = ["Query", "answers", "query_error", "relative_errors", "workload"]
-
 _SELECTIVITY = 0.1
 _MOST_COLUMNS = 3
 _BLOCK = 64

@@ -6,8 +6,6 @@ import numpy as np
 
 from kohort.kernels.compiled import kernel
 
-__all__ = ["answer_counts"]
-
 
 @kernel
 def answer_counts(shares, start, columns, values, counts):

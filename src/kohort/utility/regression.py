@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["Fit", "estimable", "fit_linear", "fit_logistic", "interval_overlap"]
-
 _Z = 1.959963984540054
 _STEPS = 60
 

@@ -19,17 +19,6 @@ from kohort.verification.reading import Reading
 from kohort.verification.scale import Scale, moment_as_written
 from kohort.verification.verdict import Check
 
-__all__ = [
-    "check_columns",
-    "check_columns_alone",
-    "check_conserved",
-    "check_coverage",
-    "check_together",
-    "common_numbers",
-    "label_pairs",
-    "matching_rows",
-]
-
 _CLOCK = re.compile(r"^([0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]*[1-9])?)\.?0*$")
 
 

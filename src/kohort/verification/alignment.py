@@ -32,8 +32,6 @@ from kohort.verification.reading import Reading, read_column
 from kohort.verification.shifted import check_shifted
 from kohort.verification.verdict import Check
 
-__all__ = ["Alignment", "align"]
-
 _REPLACING = (
     "pseudonym",
     "mask",

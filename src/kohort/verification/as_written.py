@@ -19,8 +19,6 @@ from kohort.errors import InternalError, counted
 from kohort.verification.scale import exact_number
 from kohort.verification.verdict import Caution
 
-__all__ = ["AsWritten", "cautions_of_spelling", "compare_codes"]
-
 Encoded = tuple[pa.Array, Sequence[pa.Array]]
 
 

@@ -20,8 +20,6 @@ from kohort.verification.against_original import common_numbers
 from kohort.verification.basket_fit import BasketFit, TooLarge
 from kohort.verification.reading import read_labels
 
-__all__ = ["Assignment", "assign_records", "count_without_original"]
-
 Test = Callable[[np.ndarray, np.ndarray], np.ndarray]
 _MOST_PAIRS = 10**9  # pairs of a published and an original row with the same untouched values
 _PAIRS_AT_ONCE = 2**22

@@ -17,8 +17,6 @@ from kohort.verification.classes import PublishedClasses
 from kohort.verification.demands import Demands, Original
 from kohort.verification.verdict import Check
 
-__all__ = ["Read", "lost_squares", "read_averages"]
-
 Read = tuple[Dataset, Original | None, tuple[Check, ...]]
 
 

@@ -11,8 +11,6 @@ from kohort.data.hierarchy import Hierarchy
 from kohort.verification.demands import OriginalItems
 from kohort.verification.item_coverage import published_nodes
 
-__all__ = ["BasketFit", "TooLarge", "basket_fit"]
-
 _MOST_CELLS = 10**8
 
 

@@ -26,8 +26,6 @@ from kohort.verification.box_payments import (
     without_unpayable,
 )
 
-__all__ = ["BoxColumns", "prices_hold"]
-
 _OPEN, _HAS = 0, 1
 _REFUTED, _CLOSED, _UNDECIDED = 0, 1, 2
 _NEAR = 1e-9

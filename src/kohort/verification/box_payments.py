@@ -23,8 +23,6 @@ import numpy as np
 
 from kohort.kernels.compiled import lean
 
-__all__ = ["Payments", "missing_payments", "payments_for", "without_unpayable"]
-
 _NEAR = 1e-9
 _TIMES = 8  # k: so many of the dearest records may have to be paid
 _TURNS = 4

@@ -10,8 +10,6 @@ import numpy as np
 from kohort.data.column import Column
 from kohort.data.counting import stretches_of
 
-__all__ = ["Cells", "ClassKeys"]
-
 _LARGEST = 2**62
 _AT_ONCE = 1 << 22  # records that are sorted at a time
 _SAMPLED = 1 << 14

@@ -27,8 +27,6 @@ from kohort.verification.promises import (
 )
 from kohort.verification.verdict import Check
 
-__all__ = ["PublishedClasses"]
-
 
 @dataclass(frozen=True, eq=False)
 class PublishedClasses:

@@ -18,8 +18,6 @@ from kohort.verification.demands import Demands, Original
 from kohort.verification.promises import Stated, stated
 from kohort.verification.verdict import Check, Verdict
 
-__all__ = ["SetApart", "check_number", "counting_people", "numbered_apart", "set_apart"]
-
 
 @dataclass(frozen=True, eq=False)
 class SetApart:

@@ -12,8 +12,6 @@ from kohort.errors import InputError, counted
 from kohort.problem.attribute import Attribute
 from kohort.verification.reading import Reading, read_labels
 
-__all__ = ["Covering", "covering_of", "read_covering"]
-
 
 @dataclass(frozen=True, eq=False)
 class Covering:

@@ -16,8 +16,6 @@ from kohort.problem.perturbations import Perturbation
 from kohort.problem.roles import Roles
 from kohort.verification.promises import Stated
 
-__all__ = ["Demands", "ItemsDemand", "Original", "OriginalItems"]
-
 
 class ItemsDemand(Protocol):
     """The column of items, its hierarchy or the builder of one, what separates items in a text, and whether

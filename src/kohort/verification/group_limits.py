@@ -10,8 +10,6 @@ import numpy as np
 from kohort.problem.models import AlphaDeassociation, LDiversity, Model
 from kohort.problem.problem import Problem
 
-__all__ = ["greatest_share", "limited_sizes"]
-
 _BEYOND = 6  # times k or l: for larger groups of entropy l-diversity only the size is checked
 _ROUNDING = 1e-9
 

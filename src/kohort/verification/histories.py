@@ -22,8 +22,6 @@ from kohort.verification.promises import OF_CLASSES, Counts, Promise
 from kohort.verification.two_files import Eventless
 from kohort.verification.verdict import Check
 
-__all__ = ["PublishedHistories", "check_links", "check_people", "history_of_record"]
-
 
 @dataclass(frozen=True, eq=False)
 class PublishedHistories(PublishedClasses):

@@ -13,8 +13,6 @@ from kohort.errors import counted, percent
 from kohort.verification.demands import OriginalItems
 from kohort.verification.verdict import Check
 
-__all__ = ["CoveredBaskets", "cover_baskets", "published_nodes"]
-
 _RECORDS, _ITEMS = 500_000, 4_000_000  # that are handled at once: they bound the memory
 
 

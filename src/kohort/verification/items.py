@@ -19,8 +19,6 @@ from kohort.verification.promises.itemsets import Inferences, Rare, infer, suppo
 from kohort.verification.unprotected import cautions_of_baskets
 from kohort.verification.verdict import Check, ModelVerdict, Verdict
 
-__all__ = ["Holders", "holders_of", "km_verdict", "verify_baskets", "with_items"]
-
 
 def verify_baskets(
     published: Baskets,

@@ -12,8 +12,6 @@ import pyarrow.compute as pc
 from kohort.data.compact_column import StoredValues
 from kohort.data.value_codes import long_decimals
 
-__all__ = ["HashedColumn", "KnownColumn", "Rows", "VerifiedColumn", "held_column", "same_values"]
-
 Rows = np.ndarray | slice
 
 

@@ -22,8 +22,6 @@ from kohort.data.hierarchy import Hierarchy
 from kohort.verification.promises import Promise
 from kohort.verification.promises.itemsets import Itemset, Rare
 
-__all__ = ["Levels", "labels_nest", "survey_locally"]
-
 _LISTED = 100_000
 _PAIRS = 5_000_000  # pairs of labels that are handled at once
 

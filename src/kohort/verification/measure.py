@@ -17,8 +17,6 @@ from kohort.data.column import Column
 from kohort.data.counting import Pairs, count_codes, count_pairs, stretches_of
 from kohort.verification.reading import Extent, Reading
 
-__all__ = ["BY_RECORD", "COST_NAMES", "MEANS", "PublishedTable", "loss_of_labels", "measure_costs"]
-
 _IN_CACHE = 1 << 16  # records at a time
 
 

@@ -39,8 +39,6 @@ from kohort.verification.verdict import Caution, Check, ModelVerdict, PeopleFoun
 from kohort.verification.verify import Verification
 from kohort.verification.verify_models import published_classes, verify_models
 
-__all__ = ["PartDemands", "PartFound", "WholeFound", "unite_parts", "verify_part"]
-
 _ADD_UP = ("discernibility", "hierarchical-discernibility", "suppressions")  # sums over records
 
 

@@ -23,8 +23,6 @@ from kohort.verification.covering import read_covering
 from kohort.verification.promises import Counts, Promise, Values
 from kohort.verification.promises.exact import LONG
 
-__all__ = ["CountedPeople", "people_fitting", "persons_in_release"]
-
 
 def persons_in_release(original: Dataset, name: str, rows: np.ndarray | slice) -> np.ndarray:
     """A number for the person of each published record; records without a person count as one person's."""

@@ -14,8 +14,6 @@ from kohort.data.dataset import Dataset
 from kohort.problem.perturbations import Limits, Noise, Perturbation, Pram, RankSwap, Rounding
 from kohort.verification.verdict import Check
 
-__all__ = ["check_hidden", "check_perturbed"]
-
 SIGMAS = 7
 """Chance alone exceeds so many standard deviations once in 10^11 times."""
 

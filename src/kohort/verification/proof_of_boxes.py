@@ -15,8 +15,6 @@ from kohort.problem.proof import BoxProof
 from kohort.verification.box_check import BoxColumns, prices_hold
 from kohort.verification.proof import refuted, withheld_cost
 
-__all__ = ["check_box_proof"]
-
 _ROUNDING = 1e-9
 _STEPS = (0.5, 0.25, 0.125, 0.0625)  # from the share of all prices that is proven to the next that is tried
 _WORK, _WORK_PER_ROW = 20_000_000, 1_600_000  # that may be done for each share

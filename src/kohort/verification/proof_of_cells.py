@@ -25,8 +25,6 @@ from kohort.verification.proof import (
 )
 from kohort.verification.proof_of_cuts import allowances, why_cuts_fail
 
-__all__ = ["check_cell_proof"]
-
 _MOST_BITS = 2**26  # closed records times rows that are looked at together
 
 

@@ -11,8 +11,6 @@ from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
 from kohort.problem.proof import DualProof
 
-__all__ = ["PricedRows", "allowances", "what_cuts_take", "why_cuts_fail"]
-
 
 class PricedRows(Protocol):
     """Distinct rows of leaves and how many records each one has: those of a problem, or of a part of it."""

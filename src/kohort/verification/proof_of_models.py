@@ -30,8 +30,6 @@ from kohort.verification.proof import (
 from kohort.verification.proof_of_boxes import check_box_proof
 from kohort.verification.proof_of_cells import check_cell_proof
 
-__all__ = ["check_proof"]
-
 _ROUNDING = 1e-9
 
 

@@ -22,8 +22,6 @@ from kohort.problem.attribute import Attribute
 from kohort.verification.scale import Position, Scale, period, spelled
 from kohort.verification.tree import Tree, tree_of
 
-__all__ = ["Extent", "Reading", "read_column", "read_labels"]
-
 _NOBODY = (1, 0)  # an empty range
 
 

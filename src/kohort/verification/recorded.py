@@ -21,8 +21,6 @@ from kohort.data.ledger import HASH_BYTES, NOBODY, Ledger, LedgerEntry
 from kohort.verification.together import SIGNATURES, promises_of
 from kohort.verification.verdict import Check
 
-__all__ = ["GivenRelease", "check_recorded", "texts_of_values"]
-
 
 @dataclass(frozen=True, eq=False)
 class GivenRelease:

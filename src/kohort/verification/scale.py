@@ -19,8 +19,6 @@ import numpy as np
 
 from kohort.data.column import Column
 
-__all__ = ["Position", "Scale", "exact_number", "moment_as_written", "period", "spelled"]
-
 Position = int | Decimal
 
 _PARTS = re.compile(

@@ -13,8 +13,6 @@ from kohort.errors import counted
 from kohort.verification.scale import Scale
 from kohort.verification.verdict import Check
 
-__all__ = ["check_shifted"]
-
 _DAY = 86_400_000_000_000  # nanoseconds
 
 

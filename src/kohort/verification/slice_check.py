@@ -23,8 +23,6 @@ from kohort.verification.known_column import (
     same_values,
 )
 
-__all__ = ["SliceCheck", "WrittenCheck"]
-
 
 class SliceCheck:
     """Compares batches with a table that was verified.

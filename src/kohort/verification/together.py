@@ -24,8 +24,6 @@ from kohort.errors import counted
 from kohort.verification.promises import OF_CLASSES, Counts, Promise, Values
 from kohort.verification.verdict import Check
 
-__all__ = ["SIGNATURES", "Together", "promises_of", "verify_together"]
-
 SIGNATURES = "m-invariance"
 """The way of publishing again that is checked by signatures; all others are by places."""
 

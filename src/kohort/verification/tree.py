@@ -17,8 +17,6 @@ from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InternalError
 
-__all__ = ["Tree", "compare_tree", "tree_of"]
-
 _COUNTED: WeakKeyDictionary[Hierarchy, Tree] = WeakKeyDictionary()
 
 

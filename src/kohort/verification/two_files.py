@@ -16,8 +16,6 @@ from kohort.data.taking import take_records
 from kohort.errors import counted
 from kohort.verification.verdict import Check
 
-__all__ = ["Eventless", "JoinedTables", "join_tables"]
-
 _KEY, _PERSON, _EVENT = "key", "person", "event"
 
 

@@ -12,14 +12,6 @@ from kohort.errors import counted, percent
 from kohort.verification.promises import Counts, Promise
 from kohort.verification.verdict import Caution
 
-__all__ = [
-    "Certainty",
-    "caution_about",
-    "cautions_of_baskets",
-    "certainty_of",
-    "no_promise_at_all",
-]
-
 
 @dataclass(frozen=True)
 class Certainty:

@@ -14,19 +14,6 @@ from kohort.display import Display, Figures
 from kohort.errors import InternalError, counted
 from kohort.verification.promises.promise import Measure
 
-__all__ = [
-    "Caution",
-    "Check",
-    "Claim",
-    "ClassRisk",
-    "ModelVerdict",
-    "PeopleFound",
-    "Verdict",
-    "checked_bound",
-    "checked_guarantee",
-    "checked_loss",
-]
-
 
 @dataclass(frozen=True)
 class ModelVerdict:

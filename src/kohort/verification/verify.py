@@ -33,8 +33,6 @@ from kohort.verification.verdict import Check, Verdict
 from kohort.verification.verify_models import Judge
 from kohort.verification.whose_records import whose_records
 
-__all__ = ["Verification", "verify"]
-
 
 @dataclass(frozen=True, eq=False)
 class Verification:

@@ -26,8 +26,6 @@ from kohort.verification.two_files import Eventless
 from kohort.verification.unprotected import caution_about, certainty_of, no_promise_at_all
 from kohort.verification.verdict import Caution, Check, ClassRisk, ModelVerdict, PeopleFound, Verdict
 
-__all__ = ["Judge", "published_classes", "verify_models"]
-
 
 def published_classes(
     published: Dataset,

@@ -14,8 +14,6 @@ from kohort.verification.people import persons_in_release
 from kohort.verification.promises import Promise
 from kohort.verification.verdict import Check
 
-__all__ = ["Whose", "whose_records"]
-
 
 @dataclass(frozen=True, eq=False)
 class Whose:

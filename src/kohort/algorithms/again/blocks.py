@@ -15,8 +15,6 @@ from kohort.algorithms.again.standing import Standing
 from kohort.problem.models import ClassCounts, ValueContext
 from kohort.problem.problem import Problem
 
-__all__ = ["with_blocks"]
-
 _STEP = 16  # where blocks break a model, there are by a sixteenth fewer, at least by one
 
 

@@ -16,8 +16,6 @@ import numpy as np
 
 from kohort.algorithms.again.standing import Standing
 
-__all__ = ["Bucket", "Signature", "balanced_buckets"]
-
 Signature = tuple[int, ...]
 
 

@@ -15,8 +15,6 @@ from kohort.recoding.groups import Groups
 from kohort.recoding.placed_groups import PlacedGroups
 from kohort.recoding.recoding import Recoding
 
-__all__ = ["Fresh"]
-
 
 @dataclass(frozen=True)
 class Fresh:

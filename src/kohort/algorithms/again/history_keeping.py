@@ -26,8 +26,6 @@ from kohort.recoding.groups import Groups
 from kohort.recoding.placed_groups import PlacedGroups
 from kohort.recoding.recoding import Recoding
 
-__all__ = ["HistoryKeeping", "refuse_withholding"]
-
 _COMPARED = 4096  # newcomers that are compared for one vacant place
 
 

@@ -12,8 +12,6 @@ from kohort.algorithms.kernels.group_costs import costs_by_group
 from kohort.algorithms.run import Run
 from kohort.problem.encoding.coded import Coded
 
-__all__ = ["cost_of", "enlarged", "joined", "swapped"]
-
 Groups = list[np.ndarray]
 _COMPARED = 4096  # newcomers that are compared for one vacancy
 _TRIALS = 400  # swaps that are tried for each person

@@ -33,8 +33,6 @@ from kohort.problem.problem import Problem
 from kohort.recoding.placed_groups import Counterfeits, PlacedGroups
 from kohort.recoding.recoding import Recoding
 
-__all__ = ["MInvariance", "even_groups", "number_of_each", "placed", "values_needed"]
-
 _NOTE = "The groups were made by m-invariance: the algorithm of the spec was not used."
 
 

@@ -19,8 +19,6 @@ from kohort.algorithms.again.priced_groups import priced_groups
 from kohort.algorithms.run import Run
 from kohort.problem.encoding.coded import Coded
 
-__all__ = ["Grouping"]
-
 Groups = list[np.ndarray]
 _GROUPS_EACH = 10  # groups of a signature
 

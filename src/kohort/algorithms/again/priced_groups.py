@@ -27,8 +27,6 @@ from kohort.algorithms.run import Run
 from kohort.problem.encoding.coded import Coded
 from kohort.problem.proof import OpeningCuts
 
-__all__ = ["priced_groups"]
-
 _ROUNDS = 6  # of growing groups and pricing them
 _RAISES, _SLOWER, _FIRST_STEP = 60, 0.93, 0.03  # of prices in a round; the first by this share of the cost
 _AT_ONCE = 20_000  # people who are looked at together

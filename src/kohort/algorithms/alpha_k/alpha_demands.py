@@ -14,8 +14,6 @@ from kohort.problem.counted_cells import CountedCells
 from kohort.problem.models import AlphaDeassociation, KAnonymity, Model
 from kohort.problem.problem import Problem
 
-__all__ = ["Demand", "alpha_demands", "alpha_k_models", "refuse_alpha_k", "rounding_notes"]
-
 
 @dataclass(frozen=True, eq=False)
 class Demand:

@@ -27,8 +27,6 @@ from kohort.problem.models import Model
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
-__all__ = ["Progressive"]
-
 DIGITS = 9  # entropies that differ by rounding only are equal; no attribute of 2 values comes near 0
 
 

@@ -19,8 +19,6 @@ from kohort.problem.models.exact import integers
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
-__all__ = ["TopDown", "cell_table"]
-
 BATCH = 5_000_000  # cells times attributes between two looks at the clock
 
 

@@ -14,8 +14,6 @@ from kohort.algorithms.run import Run
 from kohort.problem.problem import Problem
 from kohort.problem.slots import first_slots
 
-__all__ = ["cover_guarantee", "cover_sets", "disjoint_cover"]
-
 _SETS_AT_A_TIME = 500_000  # sets examined between two looks at the clock
 
 

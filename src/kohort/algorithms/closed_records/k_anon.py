@@ -19,8 +19,6 @@ from kohort.errors import UnsupportedError
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
-__all__ = ["KAnon", "disjoint", "greedy_cover"]
-
 MOST_SETS = 20_000
 
 

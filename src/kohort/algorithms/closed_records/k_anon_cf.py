@@ -21,8 +21,6 @@ from kohort.problem.problem import Problem
 from kohort.problem.slots import first_slots, groups_from_slots
 from kohort.recoding.groups import Groups
 
-__all__ = ["KAnonCF"]
-
 _BYTES_PER_RECORD = 48  # weight, cost, key, place in the heap and start; 4 more per attribute
 _FEW_ATTRIBUTES, _FIRST_TRY = 10, 4_000_000  # closed records that are mined before their number is estimated
 _MOST_SPLIT = 200_000  # records; larger tables are looked at before, by samples, and not split

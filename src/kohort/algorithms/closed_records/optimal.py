@@ -19,8 +19,6 @@ from kohort.problem.problem import Problem
 from kohort.problem.slots import groups_from_pieces
 from kohort.recoding.groups import Groups
 
-__all__ = ["Optimal"]
-
 MOST_CELLS = 300_000  # rows in the supports of all closed records
 _FIRST_SLACK = 0.02  # share of the bound: variables of greater reduced cost are left out of the first search
 

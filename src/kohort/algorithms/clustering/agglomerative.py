@@ -30,8 +30,6 @@ from kohort.problem.problem import Problem
 from kohort.problem.slots import groups_from_pieces
 from kohort.recoding.groups import Groups
 
-__all__ = ["STOPPED", "Agglomerative", "ClusterPieces", "join_clusters"]
-
 Distance = Literal["log", "added", "plain", "ratio"]
 KINDS: dict[Distance, int] = {"log": LOG, "added": ADDED, "plain": PLAIN, "ratio": RATIO}
 BATCH = 200_000_000  # cells between two looks at the clock

@@ -21,8 +21,6 @@ from kohort.problem.problem import Problem
 from kohort.problem.slots import groups_from_pieces
 from kohort.recoding.groups import Groups
 
-__all__ = ["Hilbert", "cut_into_runs", "hilbert_order"]
-
 Spacing = Literal["tree", "even"]
 MAX_BITS = 31
 BATCH = 50_000_000  # cells between two looks at the clock

@@ -8,8 +8,6 @@ from kohort.algorithms.clustering.kernels.cluster_cells import RowCells, cells_o
 from kohort.problem.encoding.layout import TREE, Tables
 from kohort.problem.problem import Problem
 
-__all__ = ["cluster_tables", "rows_of"]
-
 
 def cluster_tables(problem: Problem) -> Tables:
     """The problem's `closure_tables`, where the node of a leaf has the cost of the leaf alone."""

@@ -27,8 +27,6 @@ from kohort.problem.problem import Problem
 from kohort.problem.slots import groups_from_pieces
 from kohort.recoding.groups import Groups
 
-__all__ = ["Sequential"]
-
 BATCH = 200_000_000  # cells between two looks at the clock
 
 

@@ -23,8 +23,6 @@ from kohort.problem.problem import Problem
 from kohort.recoding.attribute_maps import AttributeMaps
 from kohort.recoding.lattice import FAILED, HELD, IMPLIED, OPEN, RULED_OUT, Lattice
 
-__all__ = ["FullDomain"]
-
 MOST_NODES = 2_000_000
 _SAME = 1e-12  # costs nearer than this share of the best are the same
 

@@ -13,8 +13,6 @@ from kohort.problem.counted_cells import CountedCells
 from kohort.problem.models import ClassCounts, LabelledClasses, Model, TableModel
 from kohort.problem.problem import Problem
 
-__all__ = ["GeneralizedTable"]
-
 
 class GeneralizedTable:
     """The cells of a problem, generalized to levels; an attribute at its highest level separates nothing.

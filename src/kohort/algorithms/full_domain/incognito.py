@@ -22,8 +22,6 @@ from kohort.problem.problem import Problem
 from kohort.recoding.attribute_maps import AttributeMaps
 from kohort.recoding.lattice import FAILED, HELD, IMPLIED, OPEN, RULED_OUT, Lattice
 
-__all__ = ["Incognito", "levels_note", "minimal_nodes", "nothing_found", "valid_generalizations"]
-
 MOST_NODES = 1_000_000
 
 

@@ -18,8 +18,6 @@ from kohort.problem.costs import CellCost, Cost
 from kohort.problem.costs.discernibility import Ambiguity, AverageClassSize, Discernibility
 from kohort.problem.problem import Problem
 
-__all__ = ["LatticeCost", "has_lattice_cost", "lattice_cost"]
-
 
 class LatticeCost(Protocol):
     """A cost for every node of the lattice of levels, as it is measured on the release.

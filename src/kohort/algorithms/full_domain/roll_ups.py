@@ -10,8 +10,6 @@ import numpy as np
 from kohort.algorithms.kernels.class_tables import number_classes, roll_up
 from kohort.problem.counted_cells import CountedCells
 
-__all__ = ["ClassTable", "LevelNumbers", "Levels", "RollUps"]
-
 ROOM = 16  # times the rows of the table: total rows of the class tables that are kept to roll up from
 MOST_KEPT = 500  # class tables, since all that are kept are looked through for the smallest
 

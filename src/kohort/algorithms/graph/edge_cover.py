@@ -13,8 +13,6 @@ from kohort.algorithms.run import Run
 from kohort.errors import UnsupportedError
 from kohort.problem.slots import first_slots
 
-__all__ = ["EdgeCover", "least_edge_cover"]
-
 MOST_EDGES = 2_000_000
 _SECONDS_PER_SQUARE = 6e-8  # a matching takes this long times the square of the records in a piece
 _UNIT = 2.0**40  # gains are scaled by this, since the matching needs integer weights

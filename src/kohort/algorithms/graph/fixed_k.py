@@ -11,8 +11,6 @@ from kohort.algorithms.refusals import refuse_without_graph
 from kohort.errors import UnsupportedError
 from kohort.problem.problem import Problem
 
-__all__ = ["better_bound", "proven_factor", "refuse_other_k"]
-
 _FOR_K = {2: "two-anonymity", 3: "three-anonymity"}
 
 

@@ -21,8 +21,6 @@ from kohort.problem.problem import Problem
 from kohort.problem.slots import first_slots, groups_from_slots
 from kohort.recoding.groups import Groups
 
-__all__ = ["Forest", "forest_groups", "record_forest"]
-
 
 @dataclass(frozen=True)
 class Forest(Algorithm):

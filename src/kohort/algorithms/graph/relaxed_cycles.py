@@ -12,8 +12,6 @@ from kohort.algorithms.programs import Program, solve_program
 from kohort.algorithms.proofs.neighbour_graph import NeighbourGraph, near_pairs, near_rows
 from kohort.algorithms.run import Run
 
-__all__ = ["BlossomCut", "CycleSearch", "Edges", "RelaxedCycles", "components", "cycles_program", "relaxed"]
-
 _FIRST_NEIGHBOURS = 8
 _MOST_PAIRS = 4_000_000  # pairs considered in one round of pricing
 _MOST_ROUNDS = 200

@@ -23,8 +23,6 @@ from kohort.problem.problem import Problem
 from kohort.problem.slots import first_slots, groups_from_slots
 from kohort.recoding.groups import Groups
 
-__all__ = ["ThreeAnonymity"]
-
 
 @dataclass(frozen=True)
 class ThreeAnonymity(Algorithm):

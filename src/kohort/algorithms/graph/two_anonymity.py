@@ -21,8 +21,6 @@ from kohort.problem.problem import Problem
 from kohort.problem.slots import first_slots, groups_from_slots
 from kohort.recoding.groups import Groups
 
-__all__ = ["TwoAnonymity"]
-
 
 @dataclass(frozen=True)
 class TwoAnonymity(Algorithm):

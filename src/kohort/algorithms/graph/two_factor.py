@@ -18,8 +18,6 @@ from kohort.algorithms.programs import solve_program
 from kohort.algorithms.proofs.neighbour_graph import NeighbourGraph
 from kohort.algorithms.run import Run
 
-__all__ = ["TwoFactor", "lightest_cycles"]
-
 
 @dataclass(frozen=True, eq=False)
 class TwoFactor:

@@ -16,8 +16,6 @@ from kohort.recoding.groups import Groups
 from kohort.recoding.history_groups import HistoryGroups, SolvedPart
 from kohort.recoding.recoding import Recoding
 
-__all__ = ["OverHistories"]
-
 
 @dataclass(frozen=True)
 class OverHistories:

@@ -19,8 +19,6 @@ from kohort.problem.models.person_cells import representatives
 from kohort.problem.problem import Problem
 from kohort.problem.sensitive import SensitiveAttribute
 
-__all__ = ["Part", "parts_of", "wide_problem"]
-
 
 @dataclass(frozen=True, eq=False)
 class Part:

@@ -7,8 +7,6 @@ from itertools import combinations
 
 import numpy as np
 
-__all__ = ["WITHHELD", "Pattern", "settled_patterns"]
-
 Pattern = frozenset[int]
 WITHHELD: Pattern = frozenset()
 _FEW = 100  # patterns, up to which what two of them share is tried, too

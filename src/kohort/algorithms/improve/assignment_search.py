@@ -21,8 +21,6 @@ from kohort.kernels.grouping import ranges_by_group
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
-__all__ = ["AssignedPieces", "AssignmentSearch", "closures"]
-
 # shares of the cost of `*`: how much above its price a record would pay rather than wait, and slacks
 _WILLING = (0.0, 0.003, 0.01, 0.03, 0.1)
 _NEAR, _RATHER_NEAR, _FAR = 0.003, 0.01, 0.05

@@ -12,8 +12,6 @@ from kohort.algorithms.proofs.dual_bound import DualPrices, total_bound
 from kohort.algorithms.run import Run
 from kohort.problem.problem import Problem
 
-__all__ = ["MOST_CHOICES", "openable_records", "settle"]
-
 MOST_CHOICES = 30_000  # pairs of a row and a closed record over it
 _ROUNDING = 1e-9
 

@@ -23,8 +23,6 @@ from kohort.problem.encoding.layout import TREE, CellCosts, Tables
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
-__all__ = ["GroupSearch", "cut_large", "regrouped"]
-
 _AT_A_TIME = 25_000_000  # cells read between two looks at the clock
 _PATIENCE = 12  # times the number of groups: rounds in which the cost must fall by the share `worth` to go on
 _STRETCHES = 4  # stretches that these rounds are made in

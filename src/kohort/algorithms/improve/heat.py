@@ -6,8 +6,6 @@ from math import floor
 
 from kohort.algorithms.run import Run
 
-__all__ = ["Heat"]
-
 _TIME_STEPS = 64  # steps in which heat falls with time
 
 

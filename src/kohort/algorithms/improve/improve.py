@@ -34,8 +34,6 @@ from kohort.problem.problem import Problem
 from kohort.problem.proof import DualProof
 from kohort.recoding.groups import Groups
 
-__all__ = ["SECONDS", "Improve", "improve", "regrouped_without_bound"]
-
 SECONDS = 60.0  # time limit if none is given
 _STARTS: dict[str, type[Algorithm]] = {
     a.name: a for a in (Mondrian, KAnonCF, Agglomerative, Sequential, Hilbert)

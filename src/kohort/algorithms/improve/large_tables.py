@@ -24,8 +24,6 @@ from kohort.kernels.threads import thread_count
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
-__all__ = ["SearchedRecords", "improve_large", "searched_in_turns"]
-
 _MOST_WITH_RECORDS = 500_000  # records: the search with closed records takes some hundred bytes for each
 _SECONDS_PER_RECORD = 0.00005  # with less time, mining before the search would take too much of it
 _SHARE_FOR_MINING = 0.2  # of the time, before the search

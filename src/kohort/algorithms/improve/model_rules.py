@@ -18,8 +18,6 @@ from kohort.errors import UnsupportedError
 from kohort.problem.models import Model, TallyRule
 from kohort.problem.problem import Problem
 
-__all__ = ["promises_of", "refuse_other_models", "units_of"]
-
 _KINDS = {
     "most": MOST,
     "together": TOGETHER,

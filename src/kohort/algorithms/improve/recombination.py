@@ -13,8 +13,6 @@ import numpy as np
 from kohort.algorithms.improve.assignment_search import AssignedPieces
 from kohort.algorithms.improve.kernels.shared_regions import regions_of_units
 
-__all__ = ["recombined", "united"]
-
 
 def recombined(
     one: AssignedPieces, other: AssignedPieces, cost: np.ndarray, n_units: int

@@ -24,8 +24,6 @@ from kohort.problem.encoding.tables import attribute_of_node
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
-__all__ = ["local_cells", "present_leaves", "regrouped_in_regions"]
-
 _GROUPS, _MOST_GROUPS = 250, 2_000  # in a region of the first turn, and of later ones: twice as many each
 _ROUNDS, _MOST_ROUNDS = 12, 48  # per group in the first turn, and in later ones: twice as many each
 _SPREAD = 1.0  # of the logarithms of random weights

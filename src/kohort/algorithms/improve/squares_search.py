@@ -14,8 +14,6 @@ from kohort.errors import UnsupportedError
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
-__all__ = ["grouped_by_squares", "refuse_squares"]
-
 _NEIGHBOURS = 12  # groups that a group exchanges records with
 _ROUNDS = 5  # between two looks at the clock
 _MOST_FOR_BOUND = 12_000

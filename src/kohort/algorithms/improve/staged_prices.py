@@ -20,8 +20,6 @@ from kohort.algorithms.run import Run
 from kohort.data.freed_memory import give_memory_back
 from kohort.problem.problem import Problem
 
-__all__ = ["StagedPrices", "first_prices", "low_prices"]
-
 _MOST_RECORDS, _MOST_SUPPORT_ROWS = 6_000_000, 400_000_000
 _MOST_ROWS_OF_LARGE = 150_000_000  # under closed records; 4 bytes and more each
 _SHARE_FOR_MINING, _SHARE_FOR_PRICES = 0.35, 0.35  # of the time that is left

@@ -15,15 +15,6 @@ from kohort.errors import counted
 from kohort.problem.items import ItemsProblem
 from kohort.recoding.item_nodes import ItemNodes
 
-__all__ = [
-    "AprioriItems",
-    "climb_until_safe",
-    "protect_and_refine",
-    "repair_by_size",
-    "repair_notes",
-    "sensitive_items",
-]
-
 
 @dataclass(frozen=True)
 class AprioriItems(ItemsAlgorithm):

@@ -13,8 +13,6 @@ from kohort.errors import counted
 from kohort.problem.items import ItemsProblem
 from kohort.recoding.item_nodes import DROPPED, ItemNodes
 
-__all__ = ["ItemsClass", "cut_class", "cut_each_class", "recode_each_class"]
-
 
 class ItemsClass:
     """The baskets of one class, and the places of its items in the whole table."""

@@ -23,8 +23,6 @@ from kohort.algorithms.run import Run
 from kohort.data.hierarchy import Hierarchy
 from kohort.recoding.item_nodes import DROPPED
 
-__all__ = ["CutSearch", "item_tree"]
-
 
 class _Rare(NamedTuple):
     """Whether each node is in a rare itemset, and the nodes of the first one, -1 in unused places."""

@@ -13,8 +13,6 @@ from kohort.algorithms.run import Run
 from kohort.problem.items import ItemsProblem
 from kohort.recoding.item_nodes import ItemNodes
 
-__all__ = ["DirectItems"]
-
 
 @dataclass(frozen=True)
 class DirectItems(ItemsAlgorithm):

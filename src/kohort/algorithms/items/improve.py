@@ -19,8 +19,6 @@ from kohort.parameters import Within
 from kohort.problem.items import ItemsProblem
 from kohort.recoding.item_nodes import DROPPED, ItemNodes
 
-__all__ = ["ImproveItems", "rare_item_bound"]
-
 _LARGEST_SHARE = 0.05  # of the leaves, under a node that is collapsed
 
 

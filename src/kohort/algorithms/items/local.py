@@ -14,8 +14,6 @@ from kohort.algorithms.run import Run
 from kohort.problem.items import ItemsProblem
 from kohort.recoding.item_nodes import ItemNodes
 
-__all__ = ["LocalItems"]
-
 
 @dataclass(frozen=True)
 class LocalItems(ItemsAlgorithm):

@@ -10,8 +10,6 @@ from kohort.algorithms.run import Run
 from kohort.problem.items import ItemsProblem
 from kohort.recoding.item_nodes import DROPPED
 
-__all__ = ["LocalRecoding", "lowered_by_drops"]
-
 
 class LocalRecoding:
     """A local recoding of the baskets of a class, with some items dropped; it begins with `*` for the others.

@@ -16,8 +16,6 @@ from kohort.algorithms.items.sensitive import rooms_of
 from kohort.algorithms.run import Run
 from kohort.problem.items import ItemsProblem
 
-__all__ = ["LocalSearch"]
-
 _NOISE = 0.1  # of the logarithm of a node's cost
 
 

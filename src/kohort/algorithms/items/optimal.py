@@ -22,8 +22,6 @@ from kohort.parameters import Within
 from kohort.problem.items import ItemsProblem
 from kohort.recoding.item_nodes import ItemNodes
 
-__all__ = ["OptimalItems"]
-
 
 @dataclass(frozen=True)
 class OptimalItems(ItemsAlgorithm):

@@ -10,8 +10,6 @@ import numpy as np
 from kohort.algorithms.items.cut_search import CutSearch
 from kohort.algorithms.run import Run
 
-__all__ = ["MayPublish", "refine"]
-
 MayPublish = Callable[[int, list[int]], bool]
 """Whether nodes may be published in place of one node: its children, or the node itself if it was dropped."""
 

@@ -14,8 +14,6 @@ from kohort.algorithms.run import Run
 from kohort.errors import InputError
 from kohort.problem.models import ItemInference
 
-__all__ = ["SensitiveItems", "rooms_of"]
-
 _AT_ONCE = 10_000  # itemsets that are collected before they are repaired
 
 

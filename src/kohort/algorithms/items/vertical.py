@@ -18,8 +18,6 @@ from kohort.parameters import Within
 from kohort.problem.items import ItemsProblem
 from kohort.recoding.item_nodes import ItemNodes
 
-__all__ = ["VerticalItems"]
-
 
 @dataclass(frozen=True)
 class VerticalItems(ItemsAlgorithm):

@@ -23,8 +23,6 @@ from kohort.recoding.item_nodes import ItemNodes
 from kohort.recoding.recoding import PublishedColumn, Recoding
 from kohort.recoding.table_and_items import TableAndItems
 
-__all__ = ["Trade", "WithItems", "best_trade", "solve_items", "telling_items", "trade_notes"]
-
 
 @dataclass(frozen=True)
 class WithItems:

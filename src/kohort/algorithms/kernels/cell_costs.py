@@ -5,8 +5,6 @@ from __future__ import annotations
 from kohort.kernels.compiled import lean
 from kohort.problem.encoding.layout import SET, TREE
 
-__all__ = ["cell_cost"]
-
 
 @lean
 def cell_cost(cells, a, lo, hi, width):

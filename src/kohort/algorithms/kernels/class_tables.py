@@ -6,8 +6,6 @@ import numpy as np
 
 from kohort.kernels.compiled import kernel
 
-__all__ = ["number_classes", "roll_up", "sum_by_class"]
-
 _SLOTS_PER_ROW = 4  # so many combinations per row at most have a slot each, without hashing
 
 

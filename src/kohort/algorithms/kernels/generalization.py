@@ -7,8 +7,6 @@ import numpy as np
 from kohort.kernels.compiled import lean
 from kohort.problem.encoding.layout import SET, TREE
 
-__all__ = ["child_of", "lowest_node", "ones", "part_cost", "range_cost"]
-
 
 @lean
 def lowest_node(tables, attribute, lo, hi):

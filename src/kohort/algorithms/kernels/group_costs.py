@@ -8,8 +8,6 @@ from kohort.algorithms.kernels.generalization import part_cost
 from kohort.kernels.compiled import kernel
 from kohort.problem.encoding.layout import SET
 
-__all__ = ["cost_without", "costs_by_group"]
-
 
 @kernel
 def costs_by_group(tables, rows, order, start):

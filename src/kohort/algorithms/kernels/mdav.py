@@ -7,8 +7,6 @@ import numpy as np
 from kohort.kernels.compiled import kernel
 from kohort.kernels.sorting import sorted_copy
 
-__all__ = ["mdav_groups", "v_mdav_groups"]
-
 
 @kernel(fastmath=False)
 def mdav_groups(points, k):

@@ -15,8 +15,6 @@ from kohort.kernels.compiled import kernel
 from kohort.kernels.sorting import stable_order
 from kohort.problem.encoding.layout import SET, TREE
 
-__all__ = ["BoxTree", "box_tree", "distances", "nearest_rows", "pairs_within"]
-
 _BUCKET, _LEAST = 12, 4  # the most and the fewest rows of a box that is not halved
 _PAIRS = 64
 _DEPTH = 64

@@ -6,8 +6,6 @@ import numpy as np
 
 from kohort.kernels.compiled import kernel
 
-__all__ = ["optimal_runs"]
-
 
 @kernel
 def optimal_runs(values, k):

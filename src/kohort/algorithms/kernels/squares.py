@@ -6,8 +6,6 @@ import numpy as np
 
 from kohort.kernels.compiled import kernel
 
-__all__ = ["lower_squares", "nearest_centres", "sum_of_squares"]
-
 _EPSILON = 1e-12
 
 

@@ -6,8 +6,6 @@ import numpy as np
 
 from kohort.kernels.compiled import kernel
 
-__all__ = ["squares_bound"]
-
 
 @kernel
 def squares_bound(points, k):

@@ -16,8 +16,6 @@ from kohort.problem.costs import Cost
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
-__all__ = ["Mdav"]
-
 
 @dataclass(frozen=True)
 class Mdav(Algorithm):

@@ -16,17 +16,6 @@ from kohort.kernels.threads import thread_count
 from kohort.problem.encoding.layout import Lineages
 from kohort.problem.problem import Problem
 
-__all__ = [
-    "ClosedRecords",
-    "MinedRows",
-    "can_mine",
-    "costs_of_nodes",
-    "guess_number",
-    "mine",
-    "mine_closed_records",
-    "record_costs",
-]
-
 _SECONDS_AT_A_TIME = 0.1  # between two looks at the clock
 _RUNG, _ENOUGH = 1.5, 30_000  # to guess their number: k is divided by 1.5 until 30,000 are found
 _LEAST_SAMPLED = 5  # records of a sample that a closed record must have to be counted

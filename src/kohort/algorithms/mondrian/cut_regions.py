@@ -22,8 +22,6 @@ from kohort.algorithms.run import Run
 from kohort.problem.models import ClassCounts
 from kohort.problem.problem import Problem
 
-__all__ = ["LEAST_REGION", "Lent", "Records", "RegionRules", "cut_regions"]
-
 LEAST_REGION = 2 * SAMPLE
 """Regions of at most this many records are never cut: mondrian looks at all of their records."""
 

@@ -26,8 +26,6 @@ from kohort.algorithms.mondrian.kernels.cut_table import (
 from kohort.problem.encoding.layout import TREE, Tables
 from kohort.problem.problem import Problem
 
-__all__ = ["children_of", "cut_table", "cut_table_of", "new_workspace"]
-
 
 def cut_table_of(problem: Problem, *, strict: bool, widest: bool) -> CutTable:
     """All records of a problem in the order in which they came, as one group. O(records * attributes)."""

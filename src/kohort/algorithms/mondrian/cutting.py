@@ -26,8 +26,6 @@ from kohort.problem.encoding.layout import Tables
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
-__all__ = ["Cutting", "cells_of"]
-
 _SUBTREE = 65_536  # records, about, that fit the cache of a core
 _SHARE = 262_144  # records that a thread cuts between two looks at the clock
 _LEAST_SHARE = 2_048

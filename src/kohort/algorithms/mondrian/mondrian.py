@@ -17,8 +17,6 @@ from kohort.problem.models import Model
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
-__all__ = ["Mondrian"]
-
 
 @dataclass(frozen=True)
 class Mondrian(Algorithm):

@@ -15,8 +15,6 @@ from kohort.problem.encoding.layout import Tables
 from kohort.problem.models import ClassCounts
 from kohort.problem.problem import Problem
 
-__all__ = ["BinCounts", "Trial", "question_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class BinCounts:

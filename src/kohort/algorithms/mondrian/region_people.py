@@ -16,8 +16,6 @@ from kohort.algorithms.mondrian.region_tree import RegionTree
 from kohort.problem.models import ClassCounts, Model, PeopleTally, PersonCells, ValueContext, counted_as
 from kohort.problem.problem import Problem
 
-__all__ = ["EVERYBODY", "PeopleView", "counts_of_tallies", "kept_by_people", "person_cells", "views_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class PeopleView:

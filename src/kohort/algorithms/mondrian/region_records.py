@@ -17,20 +17,6 @@ from kohort.algorithms.mondrian.kernels.cut_table import SAMPLE, Rules, Sample
 from kohort.algorithms.mondrian.region_tree import RegionTree
 from kohort.problem.encoding.layout import Tables
 
-__all__ = [
-    "Block",
-    "Borrowing",
-    "FirstPeople",
-    "Lending",
-    "NodeSample",
-    "Question",
-    "Questions",
-    "cuts_of_samples",
-    "records_to_borrow",
-    "sizes_of_children",
-    "stride_of",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Block:

@@ -9,8 +9,6 @@ import numpy as np
 
 from kohort.algorithms.mondrian.kernels.region_nodes import TreeArrays, find_nodes
 
-__all__ = ["NodeCut", "RegionTree", "Regions"]
-
 
 @dataclass(frozen=True, eq=False)
 class NodeCut:

@@ -11,8 +11,6 @@ from kohort.problem.problem import Problem
 from kohort.recoding.history_groups import HistoryGroups, SolvedPart
 from kohort.recoding.recoding import Recoding
 
-__all__ = ["NO_TIME_FOR_BOUND", "Bound", "bound_in_time", "bound_of", "time_for_bound"]
-
 _GRACE = 0.5  # seconds that a bound may take after any solution
 NO_TIME_FOR_BOUND = (
     "No lower bound is given: proving one would have taken longer than finding the release, or longer than "

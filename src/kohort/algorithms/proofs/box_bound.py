@@ -23,8 +23,6 @@ from kohort.problem.problem import Problem
 from kohort.problem.proof import BoxProof
 from kohort.recoding.groups import Groups
 
-__all__ = ["BoxBound", "box_bound"]
-
 _AT_A_TIME = 256  # rows between two looks at the clock; boxes that are found for one are known to the others
 _NODES = (60, 600)  # of the search around a row: all rows get the first, then those not exact the next
 _MOST_LEVELS, _MOST_ROOM = 48, 30_000_000  # cells of candidates

@@ -30,8 +30,6 @@ from kohort.algorithms.run import Run
 from kohort.kernels.threads import in_threads
 from kohort.problem.proof import OpeningCuts
 
-__all__ = ["box_prices"]
-
 _FIRST_SCALE, _FIRST_SCALE_OF_FEW, _FEW = 0.2, 1.0, 2000  # distinct rows
 _LEAST_STEP, _GREATEST_STEP = 0.01, 0.1  # by which the scale is raised
 _TRIAL, _WORTH_TRYING = 1 / 8, 0.05  # share of the time for a proof that tells how long the last one takes

@@ -21,8 +21,6 @@ from kohort.problem.encoding.lineages import lineages_of
 from kohort.problem.problem import Problem
 from kohort.problem.proof import CellProof, OpeningCuts, PricedCell
 
-__all__ = ["PricedPortion", "bound_of_cells", "cell_proof", "is_proven", "priced_portions"]
-
 _AT_ONCE = 40_000  # records whose prices are found together: so many cells that a round has enough to do
 _MOST_RECORDS, _MOST_ROWS = 4_000_000, 100_000_000  # closed records of a cell; rows under them
 _ROUNDS_WITH_CUTS = 60  # with fewer rounds, cuts come too late to help

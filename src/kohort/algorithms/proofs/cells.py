@@ -10,8 +10,6 @@ import numpy as np
 from kohort.data.hierarchy import Hierarchy
 from kohort.problem.problem import Problem
 
-__all__ = ["Cells", "cells_of"]
-
 _LARGEST = 200_000  # records of a cell: its closed records have some hundred times as many under them
 
 

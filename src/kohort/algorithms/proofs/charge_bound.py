@@ -10,8 +10,6 @@ from kohort.algorithms.run import Run
 from kohort.errors import UnsupportedError
 from kohort.problem.problem import Problem
 
-__all__ = ["charge_bound", "lower_bound"]
-
 _MOST_ROWS = 20_000
 
 

@@ -21,8 +21,6 @@ from kohort.algorithms.proofs.kernels.cut_search import (
 from kohort.algorithms.proofs.kernels.dual_prices import CutPrices
 from kohort.problem.proof import OpeningCuts
 
-__all__ = ["CutFinder", "cut_prices", "with_cuts", "without_idle"]
-
 _USED = 0.003  # closed records that are opened by less are left out of the search
 _VIOLATED = 0.05  # least violation of a cut that is added
 _MOST_IN_UNION = 4  # times k: unions have fewer records

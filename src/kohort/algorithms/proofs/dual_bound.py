@@ -13,8 +13,6 @@ from kohort.algorithms.run import Run
 from kohort.problem.problem import Problem
 from kohort.problem.proof import DualProof, OpeningCuts
 
-__all__ = ["DualPrices", "dual_bound", "dual_prices", "feasible_prices", "total_bound"]
-
 ROUNDS = 150
 _ROUNDING = 1e-9
 

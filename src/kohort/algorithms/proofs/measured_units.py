@@ -5,8 +5,6 @@ from __future__ import annotations
 from kohort.data.hierarchy import Hierarchy
 from kohort.problem.problem import Problem
 
-__all__ = ["in_measured_units", "searches_what_is_measured"]
-
 
 def in_measured_units(problem: Problem, total: float) -> float | None:
     """A sum of weighted costs over records in the units of the reported cost; None if it does not follow."""

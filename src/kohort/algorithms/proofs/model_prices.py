@@ -16,8 +16,6 @@ from kohort.algorithms.run import Run
 from kohort.problem.problem import Problem
 from kohort.problem.proof import DualProof, ModelProof
 
-__all__ = ["ModelPrices", "known_model_prices", "model_prices", "priced_bound"]
-
 _ROUNDS = 150
 _ALL, _SLOWER = 10, 0.965  # one round in 10 visits all closed records; each step is 0.965 of the last one
 _SHARE_FOR_CHECK = 0.25  # share of the time

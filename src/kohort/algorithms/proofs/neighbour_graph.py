@@ -15,8 +15,6 @@ from kohort.problem.encoding.layout import Tables
 from kohort.problem.encoding.tables import of_present_leaves
 from kohort.problem.problem import Problem
 
-__all__ = ["NeighbourGraph", "Neighbours", "is_binary", "near_pairs", "near_rows"]
-
 _FEWEST, _MOST_AT_A_TIME, _SECONDS_AT_A_TIME = 16, 4096, 0.1  # rows between two looks at the clock
 _QUICK = 100_000_000  # pairs of rows times attributes: fewer take less than half a second
 

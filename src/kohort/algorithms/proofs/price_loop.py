@@ -18,8 +18,6 @@ from kohort.kernels.threads import in_threads
 from kohort.problem.problem import Problem
 from kohort.problem.proof import OpeningCuts
 
-__all__ = ["PriceLoop"]
-
 _ALL = 10  # one round in 10 visits all closed records
 FIRST_STEP, _LAST_STEP = (
     0.06,

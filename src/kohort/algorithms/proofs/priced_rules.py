@@ -36,8 +36,6 @@ import numpy as np
 from kohort.problem.models import AlphaDeassociation, LDiversity, Model, TCloseness
 from kohort.problem.problem import Problem
 
-__all__ = ["CloseRule", "PricedRule", "priced_rule"]
-
 _MOST_CASES = 64  # more are merged
 _NO_CAP = 2**40
 _LARGEST = 3  # times k or l: the size from which groups of entropy l-diversity have no cap

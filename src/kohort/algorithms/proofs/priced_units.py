@@ -26,8 +26,6 @@ from kohort.algorithms.proofs.kernels.model_prices import (
 from kohort.algorithms.proofs.priced_rules import CloseRule, PricedRule
 from kohort.problem.problem import Problem
 
-__all__ = ["Pricing", "RecordUnits", "pricing_of"]
-
 
 @dataclass(frozen=True, eq=False)
 class RecordUnits:

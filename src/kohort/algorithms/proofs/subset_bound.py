@@ -15,8 +15,6 @@ from kohort.algorithms.refusals import refuse_wide_hierarchies
 from kohort.algorithms.run import Run
 from kohort.problem.problem import Problem
 
-__all__ = ["subset_bound"]
-
 _MOST_WORK = 200_000_000  # cells of distinct rows, over all sets of columns
 _MOST_COLUMNS = 27  # more columns have more sets than `_MOST_WORK`
 _ROUNDING = 1e-9

@@ -19,8 +19,6 @@ from kohort.problem.models import DifferentialPrivacy
 from kohort.problem.problem import Problem
 from kohort.recoding.attribute_maps import AttributeMaps
 
-__all__ = ["SafePub"]
-
 
 @dataclass(frozen=True)
 class SafePub:

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from kohort.algorithms.schemes.pricing import Recoded
 
-__all__ = ["TIES", "BestRecoding"]
-
 TIES = 1e-9  # costs nearer than this share of the best one are the same
 
 

@@ -8,8 +8,6 @@ from typing import ClassVar
 from kohort.algorithms.schemes.enumerated_search import EnumeratedSearch
 from kohort.algorithms.schemes.enumeration_tree import EnumerationTree, FromFinest
 
-__all__ = ["BottomUp"]
-
 
 @dataclass(frozen=True)
 class BottomUp(EnumeratedSearch):

@@ -36,8 +36,6 @@ from kohort.algorithms.schemes.node_table import ChoiceBounds
 from kohort.algorithms.schemes.partition_space import Partition
 from kohort.algorithms.schemes.undecided_runs import MOST_BITS
 
-__all__ = ["BoxBound", "BoxPrices"]
-
 _PATIENCE = 2  # steps without a better bound until steps get shorter
 _SHORTER = 0.8
 _LEAST_STEP = 0.15  # least length of a node's first step

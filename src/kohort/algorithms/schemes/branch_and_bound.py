@@ -18,8 +18,6 @@ from kohort.algorithms.schemes.node_bounds import Node, State, States
 from kohort.algorithms.schemes.node_table import ChoiceBounds
 from kohort.algorithms.schemes.pricing import Pricing, Recoded
 
-__all__ = ["BranchAndBound"]
-
 _STARTS = 24  # random starts of the descent that finds the first recoding
 _SHARE_OF_STARTS = 0.3  # greatest share of the time for it
 _NODES_BEFORE_WARM_STARTS = 32

@@ -11,8 +11,6 @@ from kohort.algorithms.schemes.best_recoding import TIES, BestRecoding
 from kohort.algorithms.schemes.node_bounds import NodeBounds
 from kohort.algorithms.schemes.pricing import Pricing, Recoded
 
-__all__ = ["Descent"]
-
 
 class Descent:
     """The best recoding that was found so far, and descents that look for a better one."""

@@ -12,8 +12,6 @@ from kohort.algorithms.schemes.scheme_search import SchemeSearch, as_partitions
 from kohort.problem.problem import Problem
 from kohort.recoding.partitions import Partitions
 
-__all__ = ["EnumeratedSearch"]
-
 
 @dataclass(frozen=True)
 class EnumeratedSearch(SchemeSearch):

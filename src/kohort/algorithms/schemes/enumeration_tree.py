@@ -22,8 +22,6 @@ from kohort.algorithms.schemes.kernels.recoding_bounds import OPEN, class_costs
 from kohort.algorithms.schemes.partition_space import Partition
 from kohort.algorithms.schemes.pricing import Pricing, Recoded
 
-__all__ = ["EnumerationTree", "FromCoarsest", "FromFinest", "Pruning"]
-
 _SEEDS = 20
 
 

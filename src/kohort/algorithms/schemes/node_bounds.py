@@ -24,8 +24,6 @@ from kohort.algorithms.schemes.pricing import ClassSums, Pricing, Recoded
 from kohort.algorithms.schemes.undecided_runs import UndecidedRuns
 from kohort.algorithms.schemes.undecided_sets import UndecidedSets
 
-__all__ = ["Node", "NodeBounds", "State", "States"]
-
 State = Any  # of one attribute, as its side has it
 States = tuple[State, ...]
 _ROUNDS = 6  # rounds in which merge costs are shared among cells

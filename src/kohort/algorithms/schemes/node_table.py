@@ -9,8 +9,6 @@ import numpy as np
 
 from kohort.algorithms.schemes.partition_space import Partition
 
-__all__ = ["Blocks", "ChoiceBounds", "MergeEvents", "NodeTable"]
-
 
 @dataclass(frozen=True, eq=False)
 class MergeEvents:

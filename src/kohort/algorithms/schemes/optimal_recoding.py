@@ -18,8 +18,6 @@ from kohort.errors import UnsupportedError
 from kohort.problem.problem import Problem
 from kohort.recoding.partitions import Partitions
 
-__all__ = ["OptimalRecoding", "from_fewer_columns", "warm_starts"]
-
 MOST_VALUES = 1000  # most values of a column that is parted into runs: prices of all runs are held
 
 

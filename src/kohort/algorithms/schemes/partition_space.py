@@ -14,8 +14,6 @@ from typing import Literal
 
 import numpy as np
 
-__all__ = ["Merging", "Partition", "PartitionSpace", "blocks_of", "numbered"]
-
 Partition = tuple[int, ...]  # the block of each value, numbered in the order of their first values
 Merging = Literal["all", "runs", "sets"]
 

@@ -16,8 +16,6 @@ from kohort.data.domain import GeneralizedValues
 from kohort.problem.costs import CellCost
 from kohort.problem.problem import Problem
 
-__all__ = ["ClassSums", "Evaluation", "Pricing", "Recoded"]
-
 Recoded = tuple[Partition, ...]  # one partition per attribute
 
 

@@ -18,8 +18,6 @@ from kohort.problem.costs import Cost
 from kohort.problem.problem import Problem
 from kohort.recoding.partitions import Partitions
 
-__all__ = ["SchemeSearch", "as_partitions"]
-
 
 @dataclass(frozen=True)
 class SchemeSearch(Algorithm):

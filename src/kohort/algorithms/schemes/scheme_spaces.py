@@ -16,8 +16,6 @@ from kohort.errors import InputError, UnsupportedError, did_you_mean
 from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
 
-__all__ = ["SCHEMES", "SchemeSpace", "check_scheme", "scheme_of", "scheme_spaces"]
-
 SCHEMES: dict[str, str] = {
     "bhs": "every value at the same level of the hierarchy",
     "ghs": "nodes of the hierarchy",

@@ -8,8 +8,6 @@ from typing import ClassVar
 from kohort.algorithms.schemes.enumerated_search import EnumeratedSearch
 from kohort.algorithms.schemes.enumeration_tree import EnumerationTree, FromCoarsest
 
-__all__ = ["TopDownSearch"]
-
 
 @dataclass(frozen=True)
 class TopDownSearch(EnumeratedSearch):

@@ -13,8 +13,6 @@ from kohort.algorithms.schemes.node_table import Blocks, ChoiceBounds, MergeEven
 from kohort.algorithms.schemes.partition_space import Partition, numbered
 from kohort.algorithms.schemes.pricing import Pricing
 
-__all__ = ["UndecidedRuns"]
-
 MERGED, CUT = 1, 2
 MOST_BITS = 62
 

@@ -13,8 +13,6 @@ from kohort.algorithms.schemes.pair_rules import APART, PairRules, PairState
 from kohort.algorithms.schemes.partition_space import Partition, blocks_of, numbered
 from kohort.algorithms.schemes.pricing import Pricing
 
-__all__ = ["MOST_SIBLINGS", "UndecidedSets"]
-
 MOST_SIBLINGS = 16  # children of a node: the search examines every set of them
 
 

@@ -10,8 +10,6 @@ from kohort.algorithms.solver import Solver
 from kohort.problem.problem import Problem
 from kohort.recoding.recoding import Recoding
 
-__all__ = ["CountingAlike"]
-
 
 @dataclass(frozen=True)
 class CountingAlike:

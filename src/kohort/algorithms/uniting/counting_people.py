@@ -21,8 +21,6 @@ from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
 
-__all__ = ["CountingPeople", "kept_by_whole_table", "needs_uniting"]
-
 
 def needs_uniting(algorithm: Algorithm, problem: Problem) -> bool:
     """Whether an algorithm that makes groups needs `CountingPeople` around it.

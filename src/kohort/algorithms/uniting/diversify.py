@@ -31,8 +31,6 @@ from kohort.problem.encoding.layout import Tables
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
-__all__ = ["WEIGHT", "diversify"]
-
 WEIGHT = 0.15  # weight of the cost against the models, as in the paper
 
 FEW, MORE = 16, 128  # partners that are tried first, and next if none of those is sure to be the best

@@ -13,8 +13,6 @@ from kohort.problem.models import ClassCounts
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
-__all__ = ["GroupValues", "one_group_per_look"]
-
 
 class GroupValues:
     """Counts of sensitive values by group, in one pair of arrays. Each group has a run; unions are appended.

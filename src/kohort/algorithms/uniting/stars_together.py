@@ -16,8 +16,6 @@ from kohort.recoding.groups import Groups
 from kohort.recoding.partitions import Partitions
 from kohort.recoding.recoding import Recoding
 
-__all__ = ["StarsTogether"]
-
 
 @dataclass(frozen=True)
 class StarsTogether:

@@ -10,8 +10,6 @@ import numpy as np
 from kohort.problem.models import ClassCounts, Model, PersonCells
 from kohort.problem.problem import Problem
 
-__all__ = ["Counts", "PeopleTallies", "RecordTallies", "Tallies", "tallies_of"]
-
 Counts = Mapping[str | None, ClassCounts]
 """Counts of cells of groups, by sensitive attribute; what a cell is, the tallies know."""
 

@@ -12,8 +12,6 @@ from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
 
-__all__ = ["United"]
-
 
 @dataclass(frozen=True)
 class United:

@@ -21,8 +21,6 @@ from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
 from kohort.problem.sensitive import SensitiveAttribute
 
-__all__ = ["BLOCKS", "ORIGINAL", "PERSON", "Coder", "blocks_in", "coded_blocks", "counted_values"]
-
 PERSON = "_kohort_person"
 ORIGINAL = "_kohort_original_"
 BLOCKS = "first long, block binary, beside binary"

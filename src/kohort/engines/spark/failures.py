@@ -11,8 +11,6 @@ from kohort import errors
 from kohort.engines.spark.session import quiet
 from kohort.errors import InputError, KohortError
 
-__all__ = ["give_up", "spark_failures"]
-
 _OURS = re.compile(r"kohort\.errors\.(\w+): (.+)")
 _OUT_OF_MEMORY = re.compile(
     r"OutOfMemory|MemoryError|Unable to allocate|exit code 137|Python worker (exited|crashed)"

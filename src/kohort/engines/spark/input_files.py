@@ -12,8 +12,6 @@ from typing import Any
 from kohort.engines.spark.failures import spark_failures
 from kohort.errors import InputError
 
-__all__ = ["InputFiles", "sha256_of_lines"]
-
 _LARGE = 128 << 20  # bytes; an executor holds a smaller file as a whole to hash it
 
 

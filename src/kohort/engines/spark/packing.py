@@ -12,16 +12,6 @@ import pyarrow as pa
 
 from kohort.data.compact_column import smallest_type
 
-__all__ = [
-    "compact_dictionary",
-    "dictionary_of_places",
-    "joined_tables",
-    "packed",
-    "partition_keys",
-    "sorted_by",
-    "unpacked",
-]
-
 _COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
 
 

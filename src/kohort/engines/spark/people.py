@@ -11,8 +11,6 @@ import pyarrow as pa
 from kohort.algorithms.mondrian.region_people import PeopleView
 from kohort.problem.models import PeopleTally, PersonCells
 
-__all__ = ["PERSON_CELLS", "cells_batch", "tallied"]
-
 PERSON_CELLS = "view int, class long, person long, value long, n long"
 
 

@@ -37,8 +37,6 @@ from kohort.engines.spark.source import ROW
 from kohort.engines.spark.values import quoted
 from kohort.problem.models import ClassCounts
 
-__all__ = ["SparkRecords"]
-
 _LEAST_BLOCK, _MOST_BLOCKS = 1 << 16, 1 << 10
 Batches = Iterator[pa.RecordBatch]
 

@@ -16,8 +16,6 @@ from typing import Any
 from kohort.errors import InputError
 from kohort.extras import missing_package
 
-__all__ = ["quiet", "refuse_wrong_java", "spark_session"]
-
 LEAST_JAVA = 17
 _USUAL = (Path("/usr/lib/jvm"), Path("/Library/Java/JavaVirtualMachines"))
 _ADVICE = (

@@ -13,8 +13,6 @@ from kohort.engines.spark.failures import give_up, spark_failures
 from kohort.engines.spark.input_files import InputFiles
 from kohort.errors import InputError, did_you_mean
 
-__all__ = ["ROW", "SparkSource", "format_of_path", "source_of_frame", "source_of_path"]
-
 ROW = "_kohort_row"
 _RUN = "_kohort_run"
 FORMATS = {

@@ -13,8 +13,6 @@ from kohort.engines.spark.failures import spark_failures
 from kohort.engines.spark.source import SparkSource
 from kohort.errors import InputError, UnsupportedError
 
-__all__ = ["MOST_VALUES", "count_people", "count_values", "fingerprint", "fingerprints", "quoted"]
-
 MOST_VALUES = 1 << 21
 """Distinct values that a column may have whose values the driver holds."""
 

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-__all__ = ["larger_batches", "one_thread"]
-
 _AT_ONCE = 1 << 17  # records
 
 

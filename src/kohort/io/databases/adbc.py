@@ -12,8 +12,6 @@ from kohort.io.databases.address import Address
 from kohort.io.databases.connection import load_package
 from kohort.io.databases.failures import explained
 
-__all__ = ["AdbcConnection"]
-
 
 class AdbcConnection:
     """A connection of an ADBC driver, with errors in our words.

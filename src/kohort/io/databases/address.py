@@ -10,8 +10,6 @@ from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urls
 
 from kohort.errors import InputError
 
-__all__ = ["PASSWORD_VARIABLE", "Address", "is_url"]
-
 PASSWORD_VARIABLE = "KOHORT_DATABASE_PASSWORD"
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _DRIVERS = {"postgresql": "postgresql", "postgres": "postgresql", "sqlite": "sqlite", "duckdb": "duckdb"}

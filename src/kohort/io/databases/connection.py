@@ -13,17 +13,6 @@ from kohort.extras import missing_package
 from kohort.io.databases.address import Address
 from kohort.io.databases.database_table import DatabaseTable
 
-__all__ = [
-    "DATABASE_TYPE",
-    "Reading",
-    "Writing",
-    "load_package",
-    "open_reading",
-    "open_writing",
-    "quoted",
-    "storable",
-]
-
 DATABASE_TYPE = b"kohort.database_type"
 """The key of a field's metadata under which the type of its column in the database is noted."""
 

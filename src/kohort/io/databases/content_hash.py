@@ -15,8 +15,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["ContentHash", "content_hash"]
-
 _BETWEEN, _ESCAPE = b"\x1f", b"\\"
 _MISSING = _ESCAPE + b"N"
 

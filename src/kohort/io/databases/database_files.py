@@ -12,8 +12,6 @@ from kohort.errors import InputError
 from kohort.files.atomic import check_targets
 from kohort.io.databases.database_table import DatabaseTable
 
-__all__ = ["NewFile", "refuse_file_reads", "relations_of"]
-
 
 class NewFile:
     """The file of a database that a run may make; `remove` removes it unless `keep` was called."""

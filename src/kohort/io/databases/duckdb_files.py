@@ -18,8 +18,6 @@ from kohort.io.databases.failures import explained
 from kohort.io.databases.storing import not_written, plain_type, stored_as
 from kohort.io.tables import refuse_doubles
 
-__all__ = ["DuckdbReading", "DuckdbWriting", "open_reading", "open_writing", "storable"]
-
 _ROWS = 1 << 17
 _AS_TEXT = ("UUID", "INTERVAL", "TIME WITH TIME ZONE", "BIT", "BIGNUM", "VARINT", "UHUGEINT", "GEOMETRY")
 _KEPT = ("UUID", "JSON", "INTERVAL", "TIME WITH TIME ZONE", "BIT", "HUGEINT", "UHUGEINT")

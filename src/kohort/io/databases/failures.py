@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from kohort.errors import InputError
 from kohort.io.databases.address import Address
 
-__all__ = ["explained", "failure"]
-
 _BY_STATE = {
     "28": "it refused the user or the password. Set PGPASSWORD, or use ~/.pgpass or a service file "
     "(PostgreSQL), or set KOHORT_DATABASE_PASSWORD (other servers)",

@@ -13,8 +13,6 @@ from kohort.errors import InputError, UnsupportedError
 from kohort.io.databases.connection import DATABASE_TYPE, quoted
 from kohort.io.databases.storing import not_written, plain_type, stored_as
 
-__all__ = ["SelectedColumn", "column_type", "refuse_endless_times", "selected_columns", "storable_column"]
-
 _AS_THEY_ARE = {
     "boolean",
     "smallint",

@@ -14,8 +14,6 @@ from kohort.io.databases.connection import DATABASE_TYPE, Reading, quoted
 from kohort.io.databases.database_table import DatabaseTable
 from kohort.io.databases.postgresql_types import column_type, storable_column
 
-__all__ = ["PostgresqlTable", "PostgresqlWriting", "open_writing", "storable"]
-
 _LONGEST_NAME = 63  # bytes; PostgreSQL would cut off the rest
 _SETTINGS = (
     "set local lock_timeout = '30s'",

@@ -12,8 +12,6 @@ from kohort.io.databases.connection import Reading, open_reading
 from kohort.io.databases.content_hash import ContentHash
 from kohort.io.databases.database_table import DatabaseTable
 
-__all__ = ["DatabaseBatches", "read_database"]
-
 
 class DatabaseBatches:
     """A table or query that is read several times; see `Batches`.

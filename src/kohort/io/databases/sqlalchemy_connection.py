@@ -11,8 +11,6 @@ from kohort.io.databases.address import Address
 from kohort.io.databases.connection import load_package
 from kohort.io.databases.failures import explained
 
-__all__ = ["SqlalchemyConnection"]
-
 _ROWS = 1 << 15
 _SNAPSHOTS = ("SNAPSHOT", "REPEATABLE READ", "SERIALIZABLE")
 _PLACES = re.compile(r"\$(\d+)")

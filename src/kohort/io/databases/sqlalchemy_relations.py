@@ -10,8 +10,6 @@ from kohort.io.databases.postgresql import identity, relations_locked
 from kohort.io.databases.sqlalchemy_connection import SqlalchemyConnection
 from kohort.io.databases.sqlite import tables_read
 
-__all__ = ["UNKNOWN", "mysql_relation", "relations_read"]
-
 UNKNOWN = "unknown"
 """Stands for whatever a query or a view reads in a database that does not say so."""
 

@@ -11,8 +11,6 @@ from kohort.errors import UnsupportedError
 from kohort.io.databases import sqlite
 from kohort.io.databases.storing import not_written, plain_type, stored_as
 
-__all__ = ["column_type", "storable"]
-
 _MOST_DIGITS_OF_64_BITS = 20
 _STORED: list[tuple[Any, pa.DataType]] = [
     (pa.types.is_null, pa.string()),

@@ -20,8 +20,6 @@ from kohort.io.databases.database_table import DatabaseTable
 from kohort.io.databases.storing import not_written, plain_type, stored_as
 from kohort.io.tables import refuse_doubles
 
-__all__ = ["SqliteReading", "SqliteWriting", "open_reading", "open_writing", "storable", "tables_read"]
-
 _ROWS = 1 << 16
 _FIRST = {pa.int64(): "0", pa.float64(): "0.0", pa.string(): "''", pa.binary(): "x''"}
 

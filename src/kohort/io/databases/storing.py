@@ -6,8 +6,6 @@ import pyarrow as pa
 
 from kohort.errors import UnsupportedError
 
-__all__ = ["not_written", "plain_type", "stored_as"]
-
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
     """The type of the values, without dictionaries and extensions."""

@@ -22,8 +22,6 @@ from kohort.io.databases.connection import Reading, Writing, open_writing, stora
 from kohort.io.databases.content_hash import ContentHash
 from kohort.io.databases.database_table import DatabaseTable
 
-__all__ = ["ReadBack", "TableDraft", "table_draft"]
-
 
 @contextmanager
 def table_draft(target: DatabaseTable, events: DatabaseTable | None = None) -> Iterator[TableDraft]:

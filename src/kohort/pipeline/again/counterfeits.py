@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 else:
     nw = LateModule("narwhals")
 
-__all__ = ["n_counterfeits", "refuse_counterfeits", "with_counterfeits"]
-
 
 def n_counterfeits(recoding: Recoding) -> int:
     """How many counterfeits a recoding publishes."""

@@ -15,8 +15,6 @@ from kohort.pipeline.prepare import Prepared
 from kohort.pipeline.publish import Published
 from kohort.recoding.placed_groups import PlacedGroups
 
-__all__ = ["entry_of", "promised"]
-
 
 def entry_of(
     prepared: Prepared, published: Published, recoding: PlacedGroups, ledger: Ledger, known: Known

@@ -20,8 +20,6 @@ from kohort.pipeline.prepare import Prepared
 from kohort.verification.recorded import texts_of_values
 from kohort.verification.together import SIGNATURES
 
-__all__ = ["Known", "hashed_people", "known_people", "positions", "sensitive_names"]
-
 
 @dataclass(frozen=True, eq=False)
 class Known:

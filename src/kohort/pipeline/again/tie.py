@@ -21,8 +21,6 @@ from kohort.verification import Caution, Together, verify_together
 from kohort.verification.recorded import texts_of_values
 from kohort.verification.together import SIGNATURES
 
-__all__ = ["Tie", "TiedRelease", "tie_to_ledger"]
-
 
 @dataclass(frozen=True, eq=False)
 class Tie:

@@ -27,8 +27,6 @@ from kohort.engines.spark.source import ROW
 from kohort.errors import InputError
 from kohort.pipeline.identifiers import MASK
 
-__all__ = ["LABELS", "PIECES", "Arrangement", "Pieces", "digest_of", "opened_parts", "verified_tables"]
-
 LABELS = pa.dictionary(pa.int32(), pa.string())  # one type, so that labels can be joined
 PIECES = "key long, part long, records binary"
 Batches = Iterator[pa.RecordBatch]

@@ -9,8 +9,6 @@ from kohort.engines.spark.coding import ORIGINAL, PERSON
 from kohort.engines.spark.source import ROW
 from kohort.pipeline.spark.prepare import SparkPrepared
 
-__all__ = ["masked_names", "published_schema"]
-
 
 def masked_names(prepared: SparkPrepared) -> list[str]:
     """The columns that are published as a mask."""

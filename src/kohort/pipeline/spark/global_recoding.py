@@ -30,8 +30,6 @@ from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
 from kohort.recoding.recoding import Recoding
 
-__all__ = ["GlobalJob", "global_recoding"]
-
 MOST_ROWS, MOST_RECORDS = 2_000_000, 20_000_000
 _LARGEST_KEY = 2**62
 

@@ -31,8 +31,6 @@ from kohort.pipeline.spark.verifying import (
 from kohort.recoding.groups import Groups
 from kohort.verification import checked_loss
 
-__all__ = ["RECORDS_PER_REGION", "make_spark_release"]
-
 RECORDS_PER_REGION = 2_000_000
 
 

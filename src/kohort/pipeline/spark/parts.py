@@ -17,8 +17,6 @@ from kohort.engines.spark.source import ROW
 from kohort.pipeline.before_after import BeforeAfter
 from kohort.problem.attribute import Attribute
 
-__all__ = ["Part", "PartReader"]
-
 
 @dataclass(frozen=True, eq=False)
 class Part:

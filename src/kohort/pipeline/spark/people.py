@@ -27,8 +27,6 @@ from kohort.problem.sensitive import SensitiveAttribute
 from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
 
-__all__ = ["counting_people", "people_of_table"]
-
 
 def people_of_table(
     frame: Any, sensitive: Mapping[str, SensitiveAttribute], models: Sequence[Model], n_people: int

@@ -27,8 +27,6 @@ from kohort.problem.problem import Problem, refuse_many_attributes
 from kohort.problem.roles import Roles
 from kohort.problem.sensitive import SensitiveAttribute
 
-__all__ = ["SparkPrepared", "prepare_on_spark", "refuse_on_spark"]
-
 
 @dataclass(frozen=True, eq=False)
 class SparkPrepared:

@@ -13,8 +13,6 @@ from kohort.engines.spark.values import quoted
 from kohort.errors import InputError
 from kohort.problem.sensitive import SensitiveAttribute
 
-__all__ = ["recounted_people"]
-
 
 def recounted_people(
     published: Any, sensitive: Mapping[str, SensitiveAttribute]

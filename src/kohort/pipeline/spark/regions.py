@@ -24,8 +24,6 @@ from kohort.problem.encoding.tables import leaf_numbers
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 
-__all__ = ["DEALT", "RegionJob", "Units", "label_of_group", "labels_of", "region_problem"]
-
 _REGION = "_kohort_region"
 DEALT = "key long, unit long, first long, records binary"
 Batches = Iterator[pa.RecordBatch]

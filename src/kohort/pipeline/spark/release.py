@@ -19,8 +19,6 @@ from kohort.pipeline.solve import Clock
 from kohort.pipeline.spark.prepare import SparkPrepared
 from kohort.verification import Verification
 
-__all__ = ["SparkRelease"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SparkRelease(VerifiedRelease):

@@ -28,8 +28,6 @@ from kohort.pipeline.spark.arranging import verified_tables
 from kohort.pipeline.spark.parts import Part, PartReader
 from kohort.pipeline.spark.release import SparkRelease
 
-__all__ = ["MOST_DRAWN", "CountedSides", "counted_sides"]
-
 MOST_DRAWN = 20_000
 """Records that are drawn to measure utility."""
 

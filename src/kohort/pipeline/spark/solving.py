@@ -29,8 +29,6 @@ from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
 
-__all__ = ["Made", "largest_region", "solve_on_spark"]
-
 _PER_PART = 500_000  # records, about, of a part that a worker verifies
 _MOST_IMPROVED = 500_000  # records of a region, for searches that hold more of each
 _MOST_TOGETHER = 100_000  # records of a region, for algorithms that are not for large tables

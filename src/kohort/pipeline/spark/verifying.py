@@ -33,8 +33,6 @@ from kohort.verification import (
     verify_part,
 )
 
-__all__ = ["Found", "opened_frame", "original_columns", "verified_parts", "verify_on_spark"]
-
 
 @dataclass(frozen=True, eq=False)
 class Found:

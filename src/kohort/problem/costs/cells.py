@@ -9,16 +9,6 @@ import numpy as np
 from kohort.data.domain import GeneralizedValues
 from kohort.problem.costs.cost import Line, SeparableCost
 
-__all__ = [
-    "Distortion",
-    "Entropy",
-    "Loss",
-    "MonotoneEntropy",
-    "NormalizedCertaintyPenalty",
-    "Suppressions",
-    "Tree",
-]
-
 
 class Tree(SeparableCost):
     """Levels climbed over the height of the hierarchy per cell: the cost of Aggarwal et al. (2005)."""

@@ -9,8 +9,6 @@ import numpy as np
 
 from kohort.data.domain import GeneralizedValues
 
-__all__ = ["CellCost", "Cost", "Line", "SeparableCost"]
-
 
 class Line(NamedTuple):
     """The cost of a cell as a straight line in the width of an interval: base + slope * (width - 1)."""

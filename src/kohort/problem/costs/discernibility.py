@@ -9,8 +9,6 @@ import numpy as np
 from kohort.data.domain import GeneralizedValues
 from kohort.problem.costs.cost import CellCost, Cost
 
-__all__ = ["Ambiguity", "AverageClassSize", "Discernibility", "HierarchicalDiscernibility", "Squares"]
-
 
 class Discernibility(Cost):
     """Each record costs the size of its class; a withheld one the size of the table (raw sum)."""

@@ -17,9 +17,6 @@ from kohort.problem.encoding.layout import ATTRIBUTE, TREE, CellCosts, Lineages,
 from kohort.problem.encoding.lineages import lineages_of, node_starts, trees_of
 from kohort.problem.encoding.tables import leaf_numbers, tables_of
 
-__all__ = ["Coded", "DistinctRows"]
-
-
 _SAMPLED = 4  # records of a sample for each distinct row that is looked for
 
 

@@ -9,8 +9,6 @@ import numpy as np
 from kohort.data.hierarchy import Hierarchy
 from kohort.problem.encoding.layout import Lineages, Trees
 
-__all__ = ["lineages_of", "node_starts", "trees_of"]
-
 
 def node_starts(hierarchies: Sequence[Hierarchy]) -> np.ndarray:
     """The first node of each hierarchy, where the nodes of all are numbered through."""

@@ -13,8 +13,6 @@ from kohort.problem.attribute import Attribute
 from kohort.problem.costs import COSTS, Cost, SeparableCost
 from kohort.problem.encoding.layout import ORDERED, SET, TREE, Tables
 
-__all__ = ["attribute_of_node", "leaf_numbers", "of_present_leaves", "tables_of"]
-
 
 def tables_of(attributes: Sequence[Attribute], cost: Cost, weights: np.ndarray) -> Tables:
     """The tables of these attributes, whose costs include the weights.

@@ -15,8 +15,6 @@ from kohort.problem.models.exact import Number, exact_number, plain, rounded_up,
 from kohort.problem.models.item_inference import ItemInference, item_texts
 from kohort.problem.models.km_anonymity import known_items
 
-__all__ = ["ItemConfidence"]
-
 
 @dataclass(frozen=True)
 class ItemConfidence(ItemInference):

@@ -14,8 +14,6 @@ from kohort.data.column import Column
 from kohort.errors import InputError
 from kohort.problem.models.exact import at_most
 
-__all__ = ["InferenceRule", "ItemInference", "item_texts"]
-
 
 class InferenceRule(NamedTuple):
     """Of the records in `known` that have any m other items, too large a share may not be in `held`.

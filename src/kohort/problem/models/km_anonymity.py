@@ -8,8 +8,6 @@ from typing import Any, ClassVar
 from kohort.errors import counted
 from kohort.problem.models.exact import whole_number
 
-__all__ = ["KmAnonymity", "known_items"]
-
 
 @dataclass(frozen=True)
 class KmAnonymity:

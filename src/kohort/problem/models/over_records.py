@@ -10,8 +10,6 @@ import numpy as np
 from kohort.problem.models.class_counts import ClassCounts
 from kohort.problem.models.model import NO_CONTEXT, Model, ValueContext
 
-__all__ = ["OverRecords", "ValueSets"]
-
 
 class ValueSets(NamedTuple):
     """Sets of values: those of set i are value[start[i]:start[i + 1]], and records[...] have each of them."""

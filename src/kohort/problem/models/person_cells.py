@@ -20,8 +20,6 @@ from kohort.problem.models.class_counts import ClassCounts
 from kohort.problem.models.exact import INT64_MAX
 from kohort.problem.models.model import Model, ValueContext
 
-__all__ = ["PeopleTally", "PersonCells", "counted_as", "representatives", "spread_overall"]
-
 
 @dataclass(frozen=True, eq=False)
 class PersonCells:

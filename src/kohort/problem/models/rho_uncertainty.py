@@ -16,8 +16,6 @@ import numpy as np
 from kohort.problem.models.exact import Number, exact_number, plain, whole_number
 from kohort.problem.models.item_inference import InferenceRule, ItemInference, item_texts
 
-__all__ = ["RhoUncertainty"]
-
 
 @dataclass(frozen=True)
 class RhoUncertainty(ItemInference):

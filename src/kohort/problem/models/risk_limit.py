@@ -24,8 +24,6 @@ from kohort.problem.models.class_counts import ClassCounts
 from kohort.problem.models.exact import Number, choice, exact_number, readable
 from kohort.problem.models.model import NO_CONTEXT, Model, ValueContext
 
-__all__ = ["RiskLimit", "expected_risk"]
-
 
 @dataclass(frozen=True)
 class RiskLimit(Model):

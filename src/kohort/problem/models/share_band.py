@@ -12,8 +12,6 @@ from kohort.problem.models.class_counts import ClassCounts
 from kohort.problem.models.exact import INT64_MAX
 from kohort.problem.models.model import Model, TallyRule, ValueContext
 
-__all__ = ["Ratios", "ShareBand"]
-
 Ratios = tuple[np.ndarray, np.ndarray]
 """Per cell of a class, the share of its value there over that in the table: numerator and denominator."""
 

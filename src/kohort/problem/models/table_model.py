@@ -13,8 +13,6 @@ from kohort.errors import InputError, InternalError
 from kohort.problem.models.class_counts import ClassCounts
 from kohort.problem.models.model import NO_CONTEXT, Model, ValueContext
 
-__all__ = ["LabelledClasses", "Population", "PopulationSource", "TableModel", "check_population"]
-
 
 @dataclass(frozen=True, eq=False)
 class LabelledClasses:

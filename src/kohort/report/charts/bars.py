@@ -8,8 +8,6 @@ from typing import Any
 from kohort.charts import AFTER, BEFORE, PERCENT, RULE, SHARES, names_axis, page_chart, row_height
 from kohort.report.attribute_facts import STEPS
 
-__all__ = ["attack_chart", "bars_chart", "distribution_chart", "pairs_chart", "rates_chart", "steps_chart"]
-
 
 def bars_chart(figures: Sequence[tuple[str, float]], *, title: str, shares: bool = True) -> dict[str, Any]:
     """A chart with a horizontal bar per name; figures are written as shares, or as they are."""

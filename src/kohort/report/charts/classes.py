@@ -7,8 +7,6 @@ from typing import Any
 
 from kohort.charts import AFTER, PERCENT, RULE, SHARES, names_axis, page_chart, row_height
 
-__all__ = ["class_sizes_chart", "guesses_chart", "heat_chart"]
-
 
 def class_sizes_chart(facts: dict[str, Any]) -> dict[str, Any]:
     """A chart of the share of records in classes of each size."""

@@ -7,8 +7,6 @@ from pathlib import Path
 from kohort.errors import InputError
 from kohort.report.asked import check_version
 
-__all__ = ["check_dossier", "check_dossier_path"]
-
 _ENDINGS = (".html", ".htm", ".pdf")
 
 

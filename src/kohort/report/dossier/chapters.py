@@ -13,19 +13,6 @@ from kohort.report.page import Section, Table
 from kohort.report.sentences import capitalized, method_sentences, percent, verdict_sentences, withheld_text
 from kohort.report.terminal import number
 
-__all__ = [
-    "BLANK",
-    "Chapter",
-    "context_chapter",
-    "data_chapter",
-    "governance_chapter",
-    "holds_word",
-    "method_chapter",
-    "review_chapter",
-    "sources_chapter",
-    "summary_chapter",
-]
-
 BLANK = "left blank"
 _DISCLAIMER = (
     "This dossier collects what a board, an officer or an expert needs in order to decide. Kohort computed "

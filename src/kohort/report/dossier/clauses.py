@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["CLAUSES", "SOURCES"]
-
 SOURCES = {
     "ISO": "ISO/IEC 27559:2022, Privacy enhancing data de-identification framework",
     "EMA": "European Medicines Agency, Policy 0070, anonymisation report; Article 29 Working Party, "

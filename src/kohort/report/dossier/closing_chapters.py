@@ -10,8 +10,6 @@ from kohort.report.sections import reproduce_section
 from kohort.report.sentences import percent
 from kohort.report.terminal import beside_the_best, number
 
-__all__ = ["reproduce_chapter", "utility_chapter"]
-
 
 def utility_chapter(facts: dict[str, Any]) -> Chapter:
     parts = [_loss(facts), _answers(facts["utility"])]

@@ -31,8 +31,6 @@ from kohort.risk.review import due_date
 from kohort.utility import measure_utility
 from kohort.utility.model_overlap import model_overlap, number_overlap
 
-__all__ = ["dossier_facts"]
-
 
 def dossier_facts(
     release: VerifiedRelease,

@@ -10,8 +10,6 @@ from kohort.report.dossier.chapters import BLANK, Chapter, answers, holds_word, 
 from kohort.report.page import Figure, Section, Table, drawn
 from kohort.report.sentences import percent
 
-__all__ = ["knowledge_chapter", "risk_chapter", "tests_chapter", "threats_chapter"]
-
 
 def threats_chapter(facts: dict[str, Any]) -> Chapter:
     rows = [

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     from kohort.pipeline.release import VerifiedRelease
 
-__all__ = ["chapters", "dossier_page", "write_dossier"]
-
 
 def write_dossier(release: VerifiedRelease, path: str | Path, **options: Any) -> dict[str, Any]:
     """Write the dossier of a release straight to `path`; returns its facts. Options are `dossier_facts`'s."""

@@ -18,8 +18,6 @@ from kohort.risk.criteria.lookups import Lookups, of_original, of_release
 from kohort.risk.criteria.seen_columns import as_it_was, other_columns, quasi_identifiers, unchanged
 from kohort.risk.criteria.singling_out import single_out, singling_out_sentence
 
-__all__ = ["three_criteria"]
-
 
 def three_criteria(
     release: VerifiedRelease, *, targets: int = 500, seed: int = 0, progress: Progress | None = None

@@ -7,8 +7,6 @@ from typing import Any
 
 from kohort.risk.lookup import wilson
 
-__all__ = ["compared", "difference", "rate"]
-
 
 def rate(hits: int, trials: int) -> dict[str, Any]:
     """A rate with its 95 % interval (Wilson's score interval)."""

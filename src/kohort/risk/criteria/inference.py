@@ -18,8 +18,6 @@ from kohort.data.column import Column
 from kohort.errors import percent
 from kohort.risk.criteria.chance import compared, rate
 
-__all__ = ["Fitting", "Guesses", "guess_from_others", "guess_from_records", "infer"]
-
 _MOST_VALUES = 100
 _LESSONS = 50_000
 

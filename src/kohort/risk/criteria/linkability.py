@@ -16,8 +16,6 @@ from kohort.errors import percent
 from kohort.risk.criteria.chance import compared, rate
 from kohort.risk.criteria.lookups import Lookups
 
-__all__ = ["CANDIDATES", "link", "linkability_sentence"]
-
 CANDIDATES = 10
 _SPLITS = 4
 

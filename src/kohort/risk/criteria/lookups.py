@@ -13,8 +13,6 @@ from kohort.pipeline.before_after import BeforeAfter, Classes, classes_of
 from kohort.risk.class_index import ClassIndex
 from kohort.verification.covering import Covering
 
-__all__ = ["Lookups", "of_original", "of_release"]
-
 
 @dataclass(frozen=True, eq=False)
 class Lookups:

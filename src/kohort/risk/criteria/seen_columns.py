@@ -12,8 +12,6 @@ from kohort.pipeline.before_after import BeforeAfter
 from kohort.pipeline.release import VerifiedRelease
 from kohort.verification.covering import Covering
 
-__all__ = ["LabelIndex", "SeenColumn", "as_it_was", "other_columns", "quasi_identifiers", "unchanged"]
-
 
 @dataclass(frozen=True, eq=False)
 class SeenColumn:

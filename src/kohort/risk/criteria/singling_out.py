@@ -18,8 +18,6 @@ from kohort.risk.criteria.chance import compared, rate
 from kohort.risk.criteria.seen_columns import LabelIndex, SeenColumn
 from kohort.risk.knowledge_kernel import refined
 
-__all__ = ["matches", "rarest_predicates", "single_out", "singling_out_sentence"]
-
 MOST_SETS = 20
 Predicate = tuple[tuple[int, ...], np.ndarray]
 """Columns, and the label that a record must have in each of them."""

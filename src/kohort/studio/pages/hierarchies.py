@@ -16,8 +16,6 @@ from kohort.studio.session import Session
 from kohort.studio.trees import Node, WrongEdit, as_spec, edited, numbered
 from kohort.studio.uploads import Refused, receive
 
-__all__ = ["PAGE", "rows_of"]
-
 _MOST_ROWS = 400  # nodes of a tree on a page
 _LARGEST_FILE = 10 * 2**20  # bytes of a hierarchy file
 

@@ -12,8 +12,6 @@ from kohort.studio.pages.page import Page
 from kohort.studio.runs import Run
 from kohort.studio.session import Session
 
-__all__ = ["PAGE", "chosen_run"]
-
 _TARGETS = 1000
 _PLAIN = ("map", "values", "items", "item_map")  # questions without arguments
 

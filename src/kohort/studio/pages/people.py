@@ -16,8 +16,6 @@ from kohort.studio.pages.roles import drop_lost_promises
 from kohort.studio.session import Session
 from kohort.studio.source import Source
 
-__all__ = ["PAGE"]
-
 _DEFAULT_M = 2
 _UNITS = ("record", "person", "household")
 

@@ -12,8 +12,6 @@ from kohort.studio.jobs import JobError
 from kohort.studio.pages.page import Page, back_to, form_of
 from kohort.studio.session import Session
 
-__all__ = ["PAGE", "ROLES", "column_named", "drop_lost_promises", "give_role"]
-
 ROLES = (
     "identifier",
     "quasi-identifier",

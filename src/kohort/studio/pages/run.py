@@ -13,8 +13,6 @@ from kohort.studio.pages.promise import check
 from kohort.studio.runs import Run
 from kohort.studio.session import Session
 
-__all__ = ["PAGE", "comparison"]
-
 _SETTINGS = ("algorithm", "cost", "time_limit", "seed", "suppression", "labels")
 _DEFAULTS = {"algorithm": "auto", "cost": "loss", "labels": "hierarchy"}
 _COUNTS = ("holds", "records", "suppressed", "classes", "smallest_class")

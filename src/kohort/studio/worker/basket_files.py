@@ -17,8 +17,6 @@ from kohort.studio.worker.cells import first_rows, shortened
 from kohort.studio.worker.telling import Telling
 from kohort.studio.worker.workplace import Source, Workplace, shape_of
 
-__all__ = ["items_of", "open_baskets", "recognized"]
-
 _MOST_COMMON = 20
 
 

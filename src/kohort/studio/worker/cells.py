@@ -8,8 +8,6 @@ import pyarrow as pa
 
 from kohort.data.column import text_of
 
-__all__ = ["FIRST_ROWS", "first_rows", "shortened"]
-
 FIRST_ROWS = 100
 _LONGEST_CELL = 80  # characters
 

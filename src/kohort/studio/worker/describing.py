@@ -17,8 +17,6 @@ from kohort.studio.worker.cells import first_rows, shortened
 from kohort.studio.worker.telling import Telling
 from kohort.studio.worker.workplace import Source, Workplace
 
-__all__ = ["open_table", "people", "people_and_events", "uniqueness"]
-
 
 def open_table(
     workplace: Workplace, telling: Telling, *, source: Source, recognize: bool = True

@@ -9,8 +9,6 @@ from kohort.errors import InfeasibleError, KohortError, UnsupportedError
 from kohort.studio.worker.telling import Telling
 from kohort.studio.worker.workplace import Source, Workplace
 
-__all__ = ["frontier_point"]
-
 _SECONDS = 30.0  # for each release
 _QUERIES = 200
 

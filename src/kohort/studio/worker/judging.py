@@ -21,8 +21,6 @@ from kohort.studio.worker.telling import Telling
 from kohort.studio.worker.workplace import Workplace
 from kohort.utility.queries import Query, answers
 
-__all__ = ["attack", "query", "recoding_map", "records", "report_parts", "values"]
-
 _MOST_RECORDS = 20
 _MOST_VALUES = 300
 _MOST_CONDITIONS = 3

@@ -15,8 +15,6 @@ from kohort.studio.worker.telling import Telling
 from kohort.studio.worker.workplace import Workplace
 from kohort.utility.item_queries import item_answers
 
-__all__ = ["attack", "item_map", "items", "query"]
-
 _MOST_ITEMS = 300
 _MOST_ASKED = 3
 _MOST_LABELS = 4  # of one item, where it is published in different ways

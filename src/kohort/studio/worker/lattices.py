@@ -12,8 +12,6 @@ from kohort.algorithms.levels import level_nodes
 from kohort.publication import Release
 from kohort.recoding.lattice import STATES, Lattice
 
-__all__ = ["MOST_NODES", "lattice_of"]
-
 MOST_NODES = 150  # nodes that are drawn; of a larger lattice those that are nearest to the chosen one
 _WIDEST = 16  # nodes in a row, where not all are drawn
 

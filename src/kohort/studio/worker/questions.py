@@ -7,8 +7,6 @@ from typing import Any
 
 from kohort.studio.worker import describing, frontier, judging, judging_items, releasing, specs, trees
 
-__all__ = ["QUESTIONS"]
-
 QUESTIONS: dict[str, Callable[..., Any]] = {
     "open": describing.open_table,
     "people": describing.people,

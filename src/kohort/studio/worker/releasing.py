@@ -11,8 +11,6 @@ import kohort as ko
 from kohort.studio.worker.telling import Telling
 from kohort.studio.worker.workplace import Source, Workplace
 
-__all__ = ["make", "write"]
-
 
 def make(
     workplace: Workplace, telling: Telling, *, source: Source, spec: str, events: Source | None = None

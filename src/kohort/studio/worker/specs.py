@@ -26,16 +26,6 @@ from kohort.studio.worker.telling import Telling
 from kohort.studio.worker.trees import coded_column, tree_spec
 from kohort.studio.worker.workplace import Source, Workplace
 
-__all__ = [
-    "algorithms",
-    "check_spec",
-    "read_spec_path",
-    "read_spec_text",
-    "shape_in_spec",
-    "write_builtin",
-    "write_query",
-]
-
 _HOSPITAL_RECORDS = 10_000
 _BASKETS: dict[str, Any] = {"n": 10_000, "n_items": 200, "mean_size": 4, "seed": 1}
 _TABLES: dict[str, Callable[[], Any]] = {

@@ -9,8 +9,6 @@ from typing import Any
 
 from kohort.algorithms import Standing
 
-__all__ = ["Telling"]
-
 _EVERY = 0.15  # seconds between two messages
 
 

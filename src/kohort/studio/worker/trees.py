@@ -19,8 +19,6 @@ from kohort.studio.worker.basket_files import items_of
 from kohort.studio.worker.telling import Telling
 from kohort.studio.worker.workplace import Source, Workplace
 
-__all__ = ["coded_column", "export_hierarchy", "hierarchy", "import_hierarchy", "nested", "tree_spec"]
-
 MOST_LEAVES = 2_000  # of a tree that can be edited by hand
 _SHOWN_CHILDREN = 20  # of a node, where a tree is too large to be shown whole
 _SHOWN_MISSING = 100

@@ -18,8 +18,6 @@ from kohort.io.tables import TableFile
 if TYPE_CHECKING:
     from kohort.publication import Release
 
-__all__ = ["Source", "Workplace", "shape_of"]
-
 Source = dict[str, Any]
 """Where a table is: its `path`; `header`, whether its first line names the columns (None: found out); and
 `baskets`, how the file holds baskets and nothing else (None: it is a table)."""

@@ -19,8 +19,6 @@ from kohort.verification.promises.counts import Counts, Values
 from kohort.verification.promises.exact import at_most, greatest_share, power_product_sign, wide
 from kohort.verification.promises.promise import Judged, Measure, Promise
 
-__all__ = ["beta_likeness", "delta_disclosure", "t_closeness"]
-
 _NEAR = 1e-9
 _DIGITS = 60  # decide between a fraction of long numbers and a logarithm: these are equal only if both are 0
 

@@ -12,8 +12,6 @@ import numpy as np
 from kohort.data.column import number_of, unsigned_zero
 from kohort.data.hierarchy import Hierarchy
 
-__all__ = ["Counts", "Values"]
-
 _CELLS_AT_ONCE = 1_000_000  # bounds the memory for work on cells
 
 

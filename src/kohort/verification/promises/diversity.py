@@ -12,8 +12,6 @@ from kohort.verification.promises.counts import Counts, Values
 from kohort.verification.promises.exact import at_most, greatest_share, power_product_sign
 from kohort.verification.promises.promise import Judged, Measure, Promise
 
-__all__ = ["alpha_deassociation", "l_diversity"]
-
 _NEAR = 1e-9
 
 

@@ -9,8 +9,6 @@ from math import gcd
 
 import numpy as np
 
-__all__ = ["LONG", "at_most", "greatest_share", "power_product_sign", "wide"]
-
 LONG = 2**63 - 1
 
 

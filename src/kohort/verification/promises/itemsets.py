@@ -12,8 +12,6 @@ import numpy as np
 
 from kohort.verification.promises.exact import at_most, greatest_share
 
-__all__ = ["Implied", "Inferences", "Itemset", "Occurrences", "Rare", "infer", "itemsets", "support"]
-
 _AT_ONCE = 1_000_000  # occurrences of itemsets that are held at a time
 _LISTED = 100_000
 

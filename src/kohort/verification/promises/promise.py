@@ -10,8 +10,6 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
-__all__ = ["Judged", "Measure", "Promise", "Stated", "stated", "stated_items"]
-
 Measure = Fraction | int | float
 
 

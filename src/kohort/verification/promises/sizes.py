@@ -13,8 +13,6 @@ import numpy as np
 from kohort.verification.promises.counts import Counts, Values
 from kohort.verification.promises.promise import Judged, Measure, Promise
 
-__all__ = ["differential_privacy", "expected_risk", "failure_chance", "k_anonymity", "risk_limit"]
-
 
 def k_anonymity(promise: Promise, counts: Counts, values: Values) -> Judged:
     """At least k records in every class."""

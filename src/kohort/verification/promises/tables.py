@@ -19,8 +19,6 @@ from kohort.errors import InternalError, UnsupportedError
 from kohort.verification.promises.exact import at_most, greatest_share
 from kohort.verification.promises.promise import Judged, Measure, Promise
 
-__all__ = ["AllClasses", "delta_presence", "k_map", "known_columns", "population_uniqueness"]
-
 _MOST_COMBINATIONS = 100_000
 
 

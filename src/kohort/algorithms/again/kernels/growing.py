@@ -12,8 +12,6 @@ import numpy as np
 from kohort.algorithms.kernels.cell_costs import cell_cost
 from kohort.kernels.compiled import kernel, lean
 
-__all__ = ["grow_columns", "part_people"]
-
 
 @kernel
 def grow_columns(costs, leaves, value_of, price, seeds, shape, family):

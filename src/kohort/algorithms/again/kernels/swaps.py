@@ -7,8 +7,6 @@ import numpy as np
 from kohort.algorithms.kernels.cell_costs import cell_cost
 from kohort.kernels.compiled import kernel, lean
 
-__all__ = ["swap_alike"]
-
 
 @kernel
 def swap_alike(costs, leaves, members, kind_of, bound, home, trials, seed):

@@ -7,8 +7,6 @@ import numpy as np
 from kohort.algorithms.kernels.cell_costs import cell_cost
 from kohort.kernels.compiled import kernel, lean
 
-__all__ = ["fill_vacancies"]
-
 
 @kernel
 def fill_vacancies(costs, leaves, ranges, vacancies, pool, limit):

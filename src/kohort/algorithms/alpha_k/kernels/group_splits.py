@@ -12,8 +12,6 @@ import numpy as np
 from kohort.kernels.compiled import kernel
 from kohort.kernels.sorting import place_among, stable_order
 
-__all__ = ["CellTable", "Split", "by_child", "forget", "left_behind", "split_group", "supply"]
-
 
 class CellTable(NamedTuple):
     """Cells, and the limits that k and alpha set for groups of them.

@@ -8,8 +8,6 @@ from kohort.algorithms.alpha_k.kernels.group_splits import by_child, forget, lef
 from kohort.kernels.compiled import kernel
 from kohort.kernels.sorting import stable_order
 
-__all__ = ["specialize"]
-
 TRIED = 1000  # cells that are specialized on trial to choose which records are left behind
 
 

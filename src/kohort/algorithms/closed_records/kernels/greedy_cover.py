@@ -20,8 +20,6 @@ from kohort.algorithms.closed_records.kernels.supports import (
 )
 from kohort.kernels.compiled import kernel
 
-__all__ = ["GreedyCover", "cover_greedily", "new_cover"]
-
 _COUNTS = np.dtype(
     [
         ("n_clusters", np.int64),  # clusters made so far

@@ -13,8 +13,6 @@ import numpy as np
 from kohort.algorithms.kernels.generalization import ones
 from kohort.kernels.compiled import kernel
 
-__all__ = ["Sets", "Uncovered", "bit_sets", "note_covered", "rarest_first", "support", "uncovered_in"]
-
 BLOCK = 32  # words that are intersected at a time
 
 

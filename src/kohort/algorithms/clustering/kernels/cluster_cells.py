@@ -14,18 +14,6 @@ import numpy as np
 from kohort.kernels.compiled import kernel
 from kohort.problem.encoding.layout import TREE
 
-__all__ = [
-    "BLOCK",
-    "RowCells",
-    "cells_cost",
-    "cells_of_rows",
-    "cluster_cell_cost",
-    "cost_tables",
-    "join_cells",
-    "joined",
-    "union_costs",
-]
-
 BLOCK = 1024  # clusters that are compared at a time
 
 

@@ -9,18 +9,6 @@ import numpy as np
 from kohort.algorithms.clustering.kernels.cluster_cells import cells_cost, join_cells
 from kohort.kernels.compiled import kernel
 
-__all__ = [
-    "COUNTS",
-    "NOBODY",
-    "GrowingClusters",
-    "close_up",
-    "fill_clusters",
-    "finish_chain",
-    "open_cluster",
-    "split_piece",
-    "take_out_pair",
-]
-
 COUNTS = np.dtype(
     [
         ("n_open", np.int64),  # open clusters

@@ -7,8 +7,6 @@ import numpy as np
 from kohort.algorithms.clustering.kernels.cluster_cells import cluster_cell_cost, joined
 from kohort.kernels.compiled import kernel
 
-__all__ = ["cheapest_runs", "hilbert_keys"]
-
 
 @kernel
 def hilbert_keys(points, bits):

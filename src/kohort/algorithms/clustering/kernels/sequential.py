@@ -17,8 +17,6 @@ from kohort.algorithms.clustering.kernels.cluster_cells import (
 )
 from kohort.kernels.compiled import kernel
 
-__all__ = ["Partition", "Scan", "cut_in_two", "fill_partition", "move_rows"]
-
 NEAR = 16  # rows on either side along the curve whose clusters are always tried
 ROUNDING = 1e-12  # smaller changes of the cost count as none
 

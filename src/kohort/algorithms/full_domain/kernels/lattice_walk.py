@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from kohort.kernels.compiled import lean
 
-__all__ = ["highest_open_above"]
-
 
 @lean
 def highest_open_above(bound, least, shape, place, target):

@@ -8,8 +8,6 @@ from kohort.algorithms.kernels.nearest_rows import distances
 from kohort.kernels.compiled import kernel
 from kohort.kernels.sorting import stable_order
 
-__all__ = ["centers_of_cover", "pair_leaves"]
-
 
 @kernel
 def centers_of_cover(one, other, covered):

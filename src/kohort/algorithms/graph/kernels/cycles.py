@@ -7,8 +7,6 @@ import numpy as np
 from kohort.algorithms.kernels.group_costs import cost_without
 from kohort.kernels.compiled import kernel
 
-__all__ = ["cut_cycle", "walk_cycles"]
-
 
 @kernel
 def walk_cycles(one, other, n):

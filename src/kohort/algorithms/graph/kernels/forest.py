@@ -10,8 +10,6 @@ import numpy as np
 from kohort.algorithms.kernels.nearest_rows import distances
 from kohort.kernels.compiled import kernel
 
-__all__ = ["cut_forest", "grow_forest", "part_limit"]
-
 _MOST_ROOTS = 2000
 
 

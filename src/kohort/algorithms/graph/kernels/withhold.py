@@ -9,8 +9,6 @@ import numpy as np
 from kohort.algorithms.kernels.group_costs import cost_without
 from kohort.kernels.compiled import kernel
 
-__all__ = ["withhold_outliers"]
-
 
 @kernel
 def withhold_outliers(tables, rows, order, start, k, most, star):

@@ -19,19 +19,6 @@ from kohort.algorithms.improve.kernels.open_slots import LIST, sync_lists
 from kohort.algorithms.improve.kernels.promises import drop_tally, recount
 from kohort.kernels.compiled import lean
 
-__all__ = [
-    "Assignment",
-    "Offers",
-    "assign_all",
-    "log_is_full",
-    "move",
-    "new_assignment",
-    "price",
-    "reassign",
-    "undo",
-    "undo_last",
-]
-
 _PIECE = np.dtype(
     [
         ("unit", np.int64),

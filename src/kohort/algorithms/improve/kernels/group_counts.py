@@ -14,33 +14,6 @@ from kohort.algorithms.kernels.cell_costs import cell_cost
 from kohort.kernels.compiled import kernel, lean
 from kohort.problem.encoding.layout import CellCosts
 
-__all__ = [
-    "BLOCK",
-    "Counted",
-    "Counts",
-    "add",
-    "added_by",
-    "cells_joined",
-    "cost_exchanged",
-    "cost_joined",
-    "cost_without",
-    "forget",
-    "give_back",
-    "link",
-    "members",
-    "move_group",
-    "new_groups",
-    "show",
-    "show_attribute",
-    "show_lowest",
-    "show_size",
-    "take_number",
-    "take_out",
-    "total_cost",
-    "unlink",
-]
-
-
 BLOCK = 16  # groups with consecutive numbers that are compared together
 _SPAN = np.dtype([("lo", np.int32), ("hi", np.int32), ("width", np.int32)])
 _LINK = np.dtype([("before", np.int64), ("after", np.int64)])

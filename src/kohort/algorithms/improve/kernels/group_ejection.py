@@ -25,8 +25,6 @@ from kohort.kernels.compiled import kernel, lean
 from kohort.kernels.sorting import distinct_values
 from kohort.problem.encoding.layout import SET
 
-__all__ = ["MOST_CHANGED", "dissolved", "ejected"]
-
 _MOST_EJECTED = 12  # records
 _ROUNDING = 1e-5
 MOST_CHANGED = 2 * _MOST_EJECTED + 1  # groups

@@ -18,8 +18,6 @@ from kohort.algorithms.improve.kernels.promises import drop_tally, recount, shor
 from kohort.algorithms.kernels.cell_costs import cell_cost
 from kohort.kernels.compiled import kernel, lean
 
-__all__ = ["clear_groups", "gather_groups", "keeps_promises", "polish_groups", "pool_cost"]
-
 _EPSILON = 1e-9
 _PASSES = 4
 

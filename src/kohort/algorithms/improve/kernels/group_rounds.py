@@ -34,8 +34,6 @@ from kohort.algorithms.improve.kernels.nearest_groups import nearest_groups, new
 from kohort.kernels.compiled import kernel, lean
 from kohort.kernels.sorting import distinct_values
 
-__all__ = ["MOST_POOLED", "regroup"]
-
 MOST_POOLED = 6  # groups built from a pool at most, one more than are taken into it
 _MOST_RECORDS = 4_000  # in a pool
 _DISSOLVING, _EJECTING = 0.1, 0.75  # shares of the rounds

@@ -5,8 +5,6 @@ from __future__ import annotations
 from kohort.algorithms.kernels.generalization import range_cost
 from kohort.kernels.compiled import kernel
 
-__all__ = ["fill_pairs"]
-
 
 @kernel
 def fill_pairs(tables, attribute, leaves, costs):

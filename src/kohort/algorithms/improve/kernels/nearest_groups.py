@@ -9,8 +9,6 @@ import numpy as np
 from kohort.algorithms.improve.kernels.group_counts import BLOCK
 from kohort.kernels.compiled import kernel, lean
 
-__all__ = ["NearGroups", "nearest_groups", "new_near_groups"]
-
 
 class NearGroups(NamedTuple):
     """The groups that were found, nearest first, and scratch arrays to look for them."""

@@ -10,8 +10,6 @@ import numpy as np
 from kohort.algorithms.improve.kernels.promises import recount, shortfall
 from kohort.kernels.compiled import lean
 
-__all__ = ["LIST", "can_spare", "can_take", "cheapest_place", "closing", "leaving", "sync_lists"]
-
 LIST = 24  # open slots that a row remembers, the cheapest ones
 _NO_PLACE = 1e3  # more than any record costs, and finite, so that it can be subtracted from a sum again
 

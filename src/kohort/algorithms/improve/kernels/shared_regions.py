@@ -6,8 +6,6 @@ import numpy as np
 
 from kohort.kernels.compiled import kernel, lean
 
-__all__ = ["regions_of_units"]
-
 
 @kernel
 def regions_of_units(n_units, n_slots, unit, slot):

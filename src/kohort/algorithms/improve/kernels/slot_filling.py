@@ -10,8 +10,6 @@ from kohort.algorithms.improve.kernels.promises import shortfall, too_frequent
 from kohort.kernels.compiled import kernel, lean
 from kohort.kernels.sorting import heap_of, pop_least
 
-__all__ = ["EPSILON", "fill", "fillers_pay", "trim"]
-
 EPSILON = 1e-9  # smaller changes are rounding: the cost of a record is at most about 1
 
 

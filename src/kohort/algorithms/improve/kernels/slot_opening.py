@@ -16,8 +16,6 @@ from kohort.algorithms.improve.kernels.slot_filling import EPSILON, fill, filler
 from kohort.kernels.compiled import kernel, lean
 from kohort.kernels.sorting import sorted_copy
 
-__all__ = ["gather_at", "open_in_order", "place_waiting", "polish_slots", "try_close", "try_open"]
-
 
 @kernel
 def try_open(offers, promises, state, q, scratch):

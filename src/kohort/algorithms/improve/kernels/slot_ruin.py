@@ -13,8 +13,6 @@ from kohort.algorithms.improve.kernels.slot_opening import place_waiting, polish
 from kohort.kernels.compiled import kernel
 from kohort.kernels.sorting import stable_order
 
-__all__ = ["NearRecords", "ruin_and_recreate"]
-
 _MOST_RUINED = 14
 _MOST_TRIED = 100
 _LEAST_SHARE = 0.4  # share of k: a candidate covers at least as many freed records

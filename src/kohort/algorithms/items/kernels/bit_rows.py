@@ -8,17 +8,6 @@ import numpy as np
 
 from kohort.kernels.compiled import kernel, lean
 
-__all__ = [
-    "BitRows",
-    "count_up_to",
-    "enough",
-    "first_places",
-    "next_places",
-    "one_bit",
-    "ones",
-    "sorted_in_place",
-]
-
 _LARGEST_KEY = 2.0**56
 
 

@@ -12,8 +12,6 @@ import numpy as np
 from kohort.algorithms.items.kernels.itemsets import project, transposed
 from kohort.kernels.compiled import kernel
 
-__all__ = ["short_of_room"]
-
 
 @kernel
 def short_of_room(baskets, n_nodes, size, found, number, prefix, depth):

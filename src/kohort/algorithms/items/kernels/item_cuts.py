@@ -10,22 +10,6 @@ from kohort.algorithms.items.kernels.bit_rows import sorted_in_place
 from kohort.algorithms.items.kernels.itemsets import Baskets
 from kohort.kernels.compiled import kernel, lean
 
-__all__ = [
-    "ItemCut",
-    "ItemTree",
-    "TidLists",
-    "any_gone",
-    "drop",
-    "generalize",
-    "in_list",
-    "is_gone",
-    "kept_nodes",
-    "nested",
-    "repair",
-    "supports",
-    "tid_lists",
-]
-
 
 class ItemTree(NamedTuple):
     """An item hierarchy in depth-first order, root first. Nodes that occur, except the root, have ranks."""

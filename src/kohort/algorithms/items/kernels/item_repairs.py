@@ -25,8 +25,6 @@ from kohort.algorithms.items.kernels.pair_counts import (
 from kohort.kernels.compiled import kernel
 from kohort.kernels.sorting import sorted_copy
 
-__all__ = ["Walk", "repair_itemsets"]
-
 
 class Walk(NamedTuple):
     """The constant arguments of a walk, and the cut, which repairs change; `node` is that of each number."""

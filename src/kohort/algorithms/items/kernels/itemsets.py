@@ -9,17 +9,6 @@ import numpy as np
 from kohort.algorithms.items.kernels.pair_counts import count_pairs_after, rare_in_row, table_pays
 from kohort.kernels.compiled import kernel, lean
 
-__all__ = [
-    "Baskets",
-    "Lists",
-    "collapsed",
-    "mark_rare",
-    "picked",
-    "project",
-    "rare_after",
-    "transposed",
-]
-
 
 class Baskets(NamedTuple):
     """Baskets: number b holds nodes[start[b]:start[b + 1]], ascending, and stands for weight[b] records.

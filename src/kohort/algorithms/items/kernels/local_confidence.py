@@ -20,8 +20,6 @@ from kohort.algorithms.items.kernels.local_cuts import keep_for_others, may_spli
 from kohort.kernels.compiled import kernel, lean
 from kohort.kernels.sorting import place_among
 
-__all__ = ["LocalRules", "split_node_with_room", "tells_at"]
-
 _AT_ONCE = 4096  # sets of labels that are collected before baskets are made to keep the node
 
 

@@ -24,8 +24,6 @@ from kohort.algorithms.items.kernels.bit_rows import (
 from kohort.kernels.compiled import kernel
 from kohort.kernels.sorting import stable_order
 
-__all__ = ["LocalCuts", "keep_for_others", "may_split", "move", "split_node", "supporters_in_order"]
-
 _KNOWN = 1 << 16  # itemsets with enough support that are remembered
 
 

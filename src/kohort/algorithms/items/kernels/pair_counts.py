@@ -8,8 +8,6 @@ import numpy as np
 
 from kohort.kernels.compiled import kernel, lean
 
-__all__ = ["PairCounts", "count_pairs_after", "pair_counts", "rare_in_row", "table_pays"]
-
 _MOST_NODES = 1_500
 _LARGEST_K = 60_000
 

@@ -8,8 +8,6 @@ from kohort.algorithms.items.kernels.bit_rows import first_places, next_places
 from kohort.algorithms.items.kernels.item_cuts import in_list
 from kohort.kernels.compiled import kernel
 
-__all__ = ["rare_packing"]
-
 _TESTS = 300  # itemsets of each size that are examined per basket
 
 

@@ -16,8 +16,6 @@ import numpy as np
 from kohort.kernels.compiled import kernel
 from kohort.kernels.sorting import sorted_copy
 
-__all__ = ["MiningTask", "extend_closed", "narrow", "narrowings"]
-
 
 class MiningTask(NamedTuple):
     """A task: find all closed records that narrow `above`, whose support is `rows`, in `attribute` to `child`

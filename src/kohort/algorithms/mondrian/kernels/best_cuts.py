@@ -23,8 +23,6 @@ from kohort.algorithms.mondrian.kernels.value_bins import value_bins
 from kohort.kernels.compiled import lean
 from kohort.problem.encoding.layout import SET, TREE
 
-__all__ = ["find_best_cuts", "find_cuts_of_sample"]
-
 
 @lean
 def find_best_cuts(table, space, start, end):

@@ -9,8 +9,6 @@ from kohort.algorithms.mondrian.kernels.node_children import child_bins
 from kohort.algorithms.mondrian.kernels.people import people_of_parts, pooled_children
 from kohort.kernels.compiled import lean
 
-__all__ = ["deal_group", "part_group", "parts_hold"]
-
 
 @lean
 def part_group(table, space, start, end, cut, part):

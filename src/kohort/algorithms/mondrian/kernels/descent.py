@@ -10,8 +10,6 @@ from kohort.algorithms.mondrian.kernels.cut_parts import deal_group, part_group,
 from kohort.algorithms.mondrian.kernels.cut_table import CUT_UP, FIND, PART
 from kohort.kernels.compiled import lean
 
-__all__ = ["cut_groups"]
-
 
 @lean
 def cut_groups(table, space, starts, ends, largest, is_start, steps):

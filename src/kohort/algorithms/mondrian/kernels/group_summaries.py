@@ -9,8 +9,6 @@ from kohort.algorithms.mondrian.kernels.cut_table import Summary
 from kohort.kernels.compiled import lean
 from kohort.problem.encoding.layout import SET
 
-__all__ = ["absorb", "cost_of", "find_ranges", "of_bin", "replace_by", "summarize"]
-
 
 @lean
 def find_ranges(rows, start, end, lo, hi):

@@ -5,8 +5,6 @@ from __future__ import annotations
 from kohort.kernels.compiled import lean
 from kohort.kernels.sorting import insert_values, merge_values, place_among
 
-__all__ = ["child_bins", "largest_and_smallest", "pool_children", "sort_values"]
-
 _SHORT = 16  # runs of at most this many values are sorted by insertion
 
 

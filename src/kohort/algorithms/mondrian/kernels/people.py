@@ -10,8 +10,6 @@ import numpy as np
 from kohort.algorithms.mondrian.kernels.node_children import largest_and_smallest, pool_children
 from kohort.kernels.compiled import lean
 
-__all__ = ["cuts_for_people", "people_beside", "people_of_parts", "pooled_children"]
-
 _IN_A_MASK = 30  # parts that the bits of a note can stand for
 _SHIFT, _LAST, _MET = 8, 0xFF, 0x80  # a note has a first and a last bin, of which there are at most 64
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from kohort.kernels.compiled import lean
 
-__all__ = ["TreeArrays", "find_nodes"]
-
 
 class TreeArrays(NamedTuple):
     """A tree of cuts. The leaves of the attribute that a node is cut along have entries side by side."""

@@ -9,8 +9,6 @@ from kohort.algorithms.mondrian.kernels.node_children import sort_values
 from kohort.kernels.compiled import lean
 from kohort.kernels.sorting import place_among
 
-__all__ = ["value_bins"]
-
 
 @lean
 def value_bins(rows, tables, sorting, edges, sample, way, attribute, bin_of):

@@ -21,8 +21,6 @@ import numpy as np
 from kohort.kernels.compiled import lean
 from kohort.problem.encoding.layout import ORDERED
 
-__all__ = ["BoxFlow", "add_unpaid", "drop_short", "flow_short", "new_box_flow"]
-
 _NEAR = 1e-10
 _LANES = 4
 _MOST_TIMES = 8  # k: so many of the dearest candidates are looked at in a flow

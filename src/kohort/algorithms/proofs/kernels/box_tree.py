@@ -30,8 +30,6 @@ from kohort.kernels.compiled import kernel, lean
 from kohort.kernels.sorting import stable_order
 from kohort.problem.encoding.layout import ORDERED, SET, TREE, CellCosts
 
-__all__ = ["BoxTree", "FoundBoxes", "lower_prices", "new_box_tree", "new_found_boxes", "without_room"]
-
 _NEAR = 1e-10
 _FIRST = 1.5  # how much sooner a column gets its first value, which costs nothing
 _FIRST_CUT = 40.0  # how much sooner an ordered column is cut in two

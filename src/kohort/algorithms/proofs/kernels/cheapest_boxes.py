@@ -18,18 +18,6 @@ from kohort.kernels.compiled import kernel, lean
 from kohort.kernels.sorting import stable_order
 from kohort.problem.encoding.layout import ORDERED, SET, CellCosts
 
-__all__ = [
-    "BoxRows",
-    "BoxSearch",
-    "chosen_value",
-    "exclude_value",
-    "growth_in",
-    "include_value",
-    "least_box_costs",
-    "must_grow",
-    "new_box_search",
-]
-
 _PASSES = 4  # times that candidates are dropped and the bound is raised, in one node
 _NEAR = 1e-12
 _HALVINGS = 4

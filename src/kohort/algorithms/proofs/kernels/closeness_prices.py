@@ -20,14 +20,6 @@ import numpy as np
 from kohort.kernels.compiled import kernel
 from kohort.kernels.sorting import stable_order
 
-__all__ = [
-    "CloseUnits",
-    "close_records",
-    "close_slacks",
-    "lower_close_prices",
-    "raise_close_prices",
-]
-
 _TRIES = 60  # repairs of a closed record in the last pass before its prices are cut at its cost
 _ROUNDING = 1e-13  # the caller takes it off all prices
 

@@ -14,16 +14,6 @@ import numpy as np
 from kohort.kernels.compiled import kernel
 from kohort.kernels.sorting import stable_order
 
-__all__ = [
-    "SmallSupports",
-    "crowded_cliques",
-    "crowded_unions",
-    "extended_clique",
-    "inside_union",
-    "listed_once",
-    "listed_over",
-]
-
 _MOST_IN_CLIQUE = 200
 
 

@@ -20,8 +20,6 @@ import numpy as np
 from kohort.kernels.compiled import kernel
 from kohort.kernels.sorting import stable_order
 
-__all__ = ["CutPrices", "PricedRecords", "cap_prices", "cheapest_over", "least_slacks", "repair_prices"]
-
 _MARGIN = 0.02  # share of the cost of a closed record: prices that far below the guessed k-th are left out
 
 

@@ -15,14 +15,6 @@ import numpy as np
 from kohort.kernels.compiled import kernel
 from kohort.kernels.sorting import stable_order
 
-__all__ = [
-    "PricedUnits",
-    "feasible_records",
-    "lower_unit_prices",
-    "raise_unit_prices",
-    "unit_slacks",
-]
-
 _REPAIRS = 6  # of a closed record in a round: others may be as dear as those whose price was lowered
 _TRIES = 60  # repairs of a closed record in the last pass before its prices are cut at its cost
 _ROUNDING = 1e-13  # the caller takes it off all prices

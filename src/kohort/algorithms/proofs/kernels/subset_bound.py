@@ -9,8 +9,6 @@ from kohort.kernels.compiled import kernel
 from kohort.kernels.sorting import place_among, sorted_copy, stable_order
 from kohort.problem.encoding.layout import SET, TREE
 
-__all__ = ["lower_least_costs"]
-
 
 @kernel
 def lower_least_costs(cells, rows, copies, k, order, start, equal, least):

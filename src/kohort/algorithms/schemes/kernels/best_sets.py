@@ -6,8 +6,6 @@ import numpy as np
 
 from kohort.kernels.compiled import kernel
 
-__all__ = ["best_sets", "potentials"]
-
 
 @kernel
 def best_sets(sets, costs, n_parts, limit):

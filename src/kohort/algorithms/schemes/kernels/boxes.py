@@ -10,8 +10,6 @@ import numpy as np
 from kohort.kernels.compiled import kernel
 from kohort.kernels.sorting import stable_order
 
-__all__ = ["fit_prices", "grow_boxes", "inside_costs", "number_pairs", "part_bits", "step_prices"]
-
 
 @kernel
 def part_bits(parts, n_parts):

@@ -6,8 +6,6 @@ import numpy as np
 
 from kohort.kernels.compiled import kernel
 
-__all__ = ["best_runs", "run_costs", "set_costs"]
-
 
 @kernel
 def _cell_cost(size, widest, rest, own, price, claimed, k, withheld_cost, discernible):

@@ -16,19 +16,6 @@ from kohort.kernels.compiled import kernel
 from kohort.kernels.sorting import stable_order
 from kohort.problem.encoding.layout import TREE, Tables
 
-__all__ = [
-    "Buckets",
-    "Climbs",
-    "Summaries",
-    "added_costs",
-    "cheapest_partners",
-    "fill_buckets",
-    "first_leaves",
-    "merged_cells",
-    "raise_costs",
-    "range_costs",
-]
-
 BUCKET, ROW = 12, 16  # groups in a bucket, buckets in a row: at most
 
 
