@@ -130,13 +130,14 @@ class _Again:
         if not self.lacks_people:
             names = ("counted", "people", "smallest_class_people", "risk")
             facts |= {name: verdict[name] for name in names}
+        if self.certificate.risk is None:  # Spark states none
+            facts.pop("risk", None)
         if self.found.loss is not None:
             facts |= {"loss": self.found.loss, "unweighted_loss": self.found.unweighted_loss}
         if self.certificate.audience == "internal":
             facts["audience"] = "public" if stated["seed"] is None else "internal"
-        if (
-            self.certificate.together is None
-        ):  # what a ledger promises, verification of one release does not see
+        # what a ledger promises, verification of one release does not see; cautions count people, too
+        if self.certificate.together is None and not self.lacks_people:
             facts["cautions"] = self._cautions()
         return facts | self._checks() | self._of_roles() | self._of_spec()
 
