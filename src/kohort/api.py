@@ -42,8 +42,10 @@ from kohort.problem.models import KAnonymity
 from kohort.problem.perturbations import Perturbation
 from kohort.problem.roles import Roles
 from kohort.progress import ShowProgress, shown_progress
-from kohort.publication import Origin, Release, release_of
-from kohort.publication.ledger import ledger_for
+from kohort.publication import Origin
+from kohort.release.artefacts import ledger_for
+from kohort.release.job import release_of
+from kohort.release.release import Release
 from kohort.risk import attack_ledger
 from kohort.sources import (
     arrow_table,

@@ -45,16 +45,15 @@ def apply(
 
     Example: **kohort apply maps.json new-people.csv --out new-release.csv --unseen suppress --k 10**
     """
-    from rich.text import Text
 
-    from kohort.cli.secret import secret_key
+    from kohort.cli.sources import secret_key
     from kohort.data.dataset import Dataset
     from kohort.files.outputs import Outputs
     from kohort.io.data_files import read_data
     from kohort.io.maps import read_maps
     from kohort.io.tables import format_of
     from kohort.pipeline.apply import apply_maps
-    from kohort.publication.written import write_verified
+    from kohort.release.targets import write_verified
     from kohort.report.terminal import verdict_panel
 
     output, named = printing.output(), reading.source(data)
@@ -76,7 +75,7 @@ def apply(
         output.note(note)
     if facts["verdict"] is not None:
         output.show(verdict_panel(facts["verdict"]))
-    output.show(Text(f"Written: {out}, {_extent(applied.arrow.num_rows, facts)}."))
+    output.say(f"Written: {out}, {_extent(applied.arrow.num_rows, facts)}.")
 
 
 def _extent(written: int, facts: dict[str, Any]) -> str:

@@ -24,7 +24,6 @@ def compile_kernels(
 
     Example: **kohort compile mondrian improve**
     """
-    from rich.text import Text
 
     from kohort.algorithms import algorithm_named
     from kohort.compiling import compile_algorithms
@@ -37,4 +36,4 @@ def compile_kernels(
     with output.progress() as progress:
         compiled = compile_algorithms(names, progress)
     output.result({"algorithms": names, "compiled": compiled})
-    output.show(Text(f"{compiled} kernels compiled; {', '.join(names)} can start at once."))
+    output.say(f"{compiled} kernels compiled; {', '.join(names)} can start at once.")

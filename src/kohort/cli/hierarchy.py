@@ -16,5 +16,5 @@ hierarchy = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
-for command in (build, show, check):
-    hierarchy.command(cls=Command)(command)
+for function in (build, show, check):
+    hierarchy.command(cls=Command)(function)

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kohort.cli.bundles import Printing, Reading, command
-from kohort.cli.files import command_to_copy
 from kohort.cli.hierarchy_column import read_column
 from kohort.cli.options import Data
-from kohort.cli.sources import file_of
+from kohort.cli.sources import command_to_copy, file_of
 
 if TYPE_CHECKING:
     from kohort.data.build_hierarchy import Builder
@@ -96,7 +95,6 @@ def build(
 
     Example: **kohort hierarchy build people.csv age --intervals 5,10,20 --top 90 --out age.csv**
     """
-    from rich.text import Text
 
     from kohort.data.check_hierarchy import check as check_hierarchy
     from kohort.files.outputs import Outputs
@@ -115,8 +113,7 @@ def build(
         write_hierarchy(tree, draft_of[out])
     size = {"leaves": len(tree.leaves), "height": tree.height}
     output.result({"file": str(out), "column": column, "hierarchy": builder.to_spec(), "why": why, **size})
-    output.console.soft_wrap = True  # a command is to be copied whole
-    output.show(Text(_written(tree, out, why)))
+    output.say_whole(_written(tree, out, why))
 
 
 def _numbers(option: str, text: str, *, several: bool) -> list[int | float] | int | float:

@@ -36,7 +36,6 @@ def check(
 
     Example: **kohort hierarchy check age.csv --data people.csv --column age --offending wrong.csv**
     """
-    from rich.text import Text
 
     from kohort.files.outputs import Outputs
     from kohort.io.hierarchies import read_hierarchy
@@ -52,10 +51,9 @@ def check(
         with outputs.drafts() as draft_of:
             _write_offending(findings, draft_of[offending])
     output.result(_facts(findings))
-    output.console.soft_wrap = True
-    output.show(Text("\n".join(_sentences(findings))))
+    output.say_whole("\n".join(_sentences(findings)))
     if offending is not None:
-        output.show(Text(f"The values that cause this are in {offending}."))
+        output.say(f"The values that cause this are in {offending}.")
     if findings.errors:
         raise typer.Exit(2)
 

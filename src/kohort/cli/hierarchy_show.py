@@ -35,7 +35,6 @@ def show(
 
     Example: **kohort hierarchy show age.csv --data people.csv --column age --depth 2**
     """
-    from rich.text import Text
 
     from kohort.data.draw_hierarchy import tree_lines
     from kohort.errors import InputError, counted
@@ -52,7 +51,7 @@ def show(
     output.result(_nodes(tree, counts, depth))
     output.console.soft_wrap = True  # a branch is not to be folded
     for line in tree_lines(tree, counts, max_children=children, max_depth=depth):
-        output.show(Text(line))
+        output.say(line)
     if coded is not None and (missing := read.against(coded)).missing:
         output.note(
             f"{counted(len(missing.missing), 'value is', 'values are')} not in the hierarchy "

@@ -9,9 +9,8 @@ import typer
 
 from kohort.cli.baskets import FoundBaskets, basket_profile
 from kohort.cli.bundles import Printing, Reading, command
-from kohort.cli.files import command_to_copy
 from kohort.cli.options import Data
-from kohort.cli.sources import file_of, shown
+from kohort.cli.sources import command_to_copy, file_of, shown
 from kohort.errors import counted
 
 if TYPE_CHECKING:
@@ -37,7 +36,6 @@ def init(
 
     Example: **kohort init people.csv --out spec.yaml --k 10**
     """
-    from rich.text import Text
 
     from kohort.data.profile import profile
     from kohort.files.checked import write_checked
@@ -69,14 +67,12 @@ def init(
         output.note(found.savings.sentence(len(found.quasi_identifiers)))
     if not found.quasi_identifiers:
         output.note("No column looks like a quasi-identifier. Give that role to one before you anonymize.")
-    output.console.soft_wrap = True  # a command is to be copied whole
-    output.show(Text(_next_steps(found, out, command)))
+    output.say_whole(_next_steps(found, out, command))
 
 
 def _init_baskets(
     output: Output, baskets: FoundBaskets, data: Path, out: Path, k: int, outputs: Outputs
 ) -> None:
-    from rich.text import Text
 
     from kohort.files.checked import write_checked
     from kohort.io.compressed import plain_suffix
@@ -89,12 +85,9 @@ def _init_baskets(
         text = items_spec_text(found, baskets.shape, data=str(data), command=command, k=k)
         write_checked(draft_of[out], text)
     output.result({"spec": str(out), "k": k, "records": found.records, "items": found.to_dict()})
-    output.console.soft_wrap = True  # a command is to be copied whole
-    output.show(
-        Text(
-            f"Written: {out}. The file holds one basket per line: {counted(found.records, 'basket')} with "
-            f"{found.items:,} different items.\nNext: read it, then\n  {command}"
-        )
+    output.say_whole(
+        f"Written: {out}. The file holds one basket per line: {counted(found.records, 'basket')} with "
+        f"{found.items:,} different items.\nNext: read it, then\n  {command}"
     )
 
 

@@ -37,9 +37,8 @@ def show(
 
     Example: **kohort ledger show patients.ledger --key-file secret.key**
     """
-    from rich.text import Text
 
-    from kohort.cli.secret import secret_key
+    from kohort.cli.sources import secret_key
     from kohort.io.ledger_file import read_ledger
 
     output = printing.output()
@@ -51,9 +50,7 @@ def show(
         "releases": [dict(entry.facts) for entry in found.entries],
     }
     output.result(facts)
-    output.show(
-        Text(f"{len(found.entries):,} releases of {len(found.people):,} people, known by {found.person!r}.")
-    )
+    output.say(f"{len(found.entries):,} releases of {len(found.people):,} people, known by {found.person!r}.")
     output.show(_table(facts["releases"]))
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def show_risk(output: Output, ledger: Path, key_file: Path | None) -> None:
     """Attack the releases of a ledger together, and say what came of it."""
-    from kohort.cli.secret import secret_key
+    from kohort.cli.sources import secret_key
     from kohort.errors import InputError
     from kohort.io.ledger_file import read_ledger
     from kohort.risk import attack_ledger
@@ -40,10 +40,10 @@ def show_next_risk(
     reading: Reading,
 ) -> None:
     """Attack the ledger with a next release: before, made as if there were no others; after, by the spec."""
-    from kohort.cli.secret import secret_key
+    from kohort.cli.sources import secret_key
     from kohort.io.data_files import read_data
     from kohort.io.ledger_file import open_ledger
-    from kohort.pipeline import make_release
+    from kohort.release.job import make_release
     from kohort.risk import attack_ledger
 
     key = secret_key(key_file)
@@ -81,7 +81,6 @@ def _table(sides: dict[str, dict[str, Any]]) -> Table:
 
 
 def _say(output: Output, facts: dict[str, Any]) -> None:
-    from rich.text import Text
 
     for sentence in facts["sentences"]:
-        output.show(Text(f"- {sentence}"))
+        output.say(f"- {sentence}")

@@ -8,9 +8,8 @@ import typer
 
 from kohort.cli.baskets import basket_profile
 from kohort.cli.bundles import Printing, Reading, command
-from kohort.cli.files import command_to_copy
 from kohort.cli.options import Data
-from kohort.cli.sources import shown
+from kohort.cli.sources import command_to_copy, shown
 from kohort.errors import counted
 
 if TYPE_CHECKING:
@@ -38,7 +37,6 @@ def profile(
 
     Example: **kohort profile people.csv**
     """
-    from rich.text import Text
 
     from kohort.data.profile import profile as profile_table
     from kohort.io.data_files import read_data
@@ -47,9 +45,8 @@ def profile(
     baskets = basket_profile(named, **reading.options())
     if baskets is not None:
         output.result({"baskets": baskets.profile.to_dict()})
-        output.console.soft_wrap = True
-        output.show(Text("\n".join(baskets.sentences())))
-        output.show(Text(f"Next: {command_to_copy('init', data, '--out', 'spec.yaml')}"))
+        output.say_whole("\n".join(baskets.sentences()))
+        output.say_whole(f"Next: {command_to_copy('init', data, '--out', 'spec.yaml')}")
         return
     with output.progress() as progress:
         progress("reading", 0.0)
@@ -62,9 +59,8 @@ def profile(
     output.show(_columns(found, show_values=show_values))
     output.show(_roles(found))
     output.show(_risk(found))
-    output.console.soft_wrap = True  # a command is to be copied whole
-    output.show(
-        Text(f"Next: {command_to_copy('init', shown(named), '--out', 'spec.yaml', **reading.typed())}")
+    output.say_whole(
+        f"Next: {command_to_copy('init', shown(named), '--out', 'spec.yaml', **reading.typed())}"
     )
 
 

@@ -48,10 +48,9 @@ def _date_of(text: str | None) -> date:
 
 def show_review(output: Output, review: dict[str, Any]) -> None:
     """Print the findings, one in a line."""
-    from rich.text import Text
 
     stands = "still stands" if review["stands"] else "does not stand as it is"
-    output.show(Text(f"Review on {review['on']}: the release {stands}."))
+    output.say(f"Review on {review['on']}: the release {stands}.")
     marks = {True: "holds", False: "FAILS", None: "noted"}
     for finding in review["findings"]:
-        output.show(Text(f"- {marks[finding['holds']]}: {finding['detail']}"))
+        output.say(f"- {marks[finding['holds']]}: {finding['detail']}")

@@ -12,12 +12,34 @@ from kohort.cli.bundles import Printing, Reading, command
 from kohort.cli.options import EventsFile, KeyFile, LedgerFile, header_option
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from rich.table import Table
 
 
 @dataclass(frozen=True)
-class Adversary:
+class InPopulation:
+    """What is known of the population that a table is of."""
+
+    population: Annotated[
+        Path | None, typer.Option(help="A table of the population, with the same quasi-identifiers.")
+    ] = None
+    population_header: Annotated[bool | None, header_option("population-header", "that table")] = None
+    sampling_fraction: Annotated[
+        float | None, typer.Option(help="The share of the population that the table holds.")
+    ] = None
+
+    def options(self) -> dict[str, Any]:
+        """The options as keywords of `Release.risk` and `Release.dossier`; the table is read."""
+        from kohort.io.tables import read_table
+
+        people = None
+        if self.population is not None:
+            header = self.population_header
+            people = read_table(self.population, header=header, header_option="population-header").table
+        return {"population": people, "sampling_fraction": self.sampling_fraction}
+
+
+@dataclass(frozen=True)
+class Adversary(InPopulation):
     """What the adversary knows, and how the risk is judged."""
 
     known: Annotated[
@@ -25,13 +47,6 @@ class Adversary:
         typer.Option(
             help="The quasi-identifiers that the adversary knows, separated by commas.", show_default="all"
         ),
-    ] = None
-    population: Annotated[
-        Path | None, typer.Option(help="A table of the population, with the same quasi-identifiers.")
-    ] = None
-    population_header: Annotated[bool | None, header_option("population-header", "that table")] = None
-    sampling_fraction: Annotated[
-        float | None, typer.Option(help="The share of the population that the table holds.")
     ] = None
     threshold: Annotated[
         float | None,
@@ -43,20 +58,8 @@ class Adversary:
     targets: Annotated[int, typer.Option(help="How many people the adversary looks up.")] = 1000
 
     def options(self) -> dict[str, Any]:
-        """The options as keywords of `Release.risk`; the table of the population is read."""
-        return {
-            "known": None if self.known is None else [name.strip() for name in self.known.split(",")],
-            "population": None if self.population is None else self._people(self.population),
-            "sampling_fraction": self.sampling_fraction,
-            "threshold": self.threshold,
-            "targets": self.targets,
-        }
-
-    def _people(self, population: Path) -> pa.Table:
-        from kohort.io.tables import read_table
-
-        header = self.population_header
-        return read_table(population, header=header, header_option="population-header").table
+        known = None if self.known is None else [name.strip() for name in self.known.split(",")]
+        return {**super().options(), "known": known, "threshold": self.threshold, "targets": self.targets}
 
 
 @command
@@ -94,7 +97,6 @@ def risk(
 
     Example: **kohort risk people.csv --spec spec.yaml --sampling-fraction 0.01**
     """
-    from rich.text import Text
 
     from kohort.cli.anonymize import release_file
     from kohort.cli.ledger_risk import show_next_risk, show_risk
@@ -127,7 +129,7 @@ def risk(
     output.notes(release.origin.file)
     output.show(_figures(facts))
     for sentence in _sentences(facts):
-        output.show(Text(f"- {sentence}"))
+        output.say(f"- {sentence}")
 
 
 def _figures(facts: dict[str, Any]) -> Table:

@@ -11,22 +11,20 @@ if TYPE_CHECKING:
     from kohort.cli.verify import Evidence
     from kohort.io.spec import Spec
     from kohort.io.tables import TableFile
+    from kohort.pipeline import Request
     from kohort.verification import Together
 
 
 def verify_together(
-    evidence: Evidence, tables: Tables, asked: Spec | None, reading: ReleaseReading
-) -> Together | None:
-    """What all releases of the ledger leave to somebody who has them; None without a ledger."""
-    from kohort.cli.secret import secret_key
+    evidence: Evidence, ledger: Path, tables: Tables, asked: Spec, request: Request, reading: ReleaseReading
+) -> Together:
+    """What all releases of the ledger leave to somebody who has them."""
+    from kohort.cli.sources import secret_key
     from kohort.cli.verified_tables import read_tables
     from kohort.data.dataset import Dataset
     from kohort.io.order_file import read_order
     from kohort.io.verify_ledger import verify_with_ledger
     from kohort.verification.recorded import GivenRelease
-
-    if evidence.ledger is None or asked is None or evidence.spec is None:
-        return None
 
     def given(release: TableFile, original: TableFile | None, order: Path | None) -> GivenRelease:
         return GivenRelease(
@@ -42,8 +40,8 @@ def verify_together(
         read = read_tables(release, original, None, None, asked, reading)
         earlier.append(given(read.release, read.original, order))
     current = given(tables.release, tables.original, evidence.order_file)
-    models = asked.request(beside=evidence.spec.parent).table_models
-    return verify_with_ledger(evidence.ledger, secret_key(evidence.key_file), earlier, current, models)
+    key = secret_key(evidence.key_file)
+    return verify_with_ledger(ledger, key, earlier, current, request.table_models)
 
 
 def _named(files: str) -> tuple[Path, Path | None, Path | None]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from kohort.algorithms import Progress, Run
 from kohort.algorithms.auto import obstacle
 from kohort.data.column import Column
 from kohort.pipeline.before_after import BeforeAfter
-from kohort.pipeline.release import VerifiedRelease
 from kohort.report.asked import Version, check_version
 from kohort.report.attribute_facts import attribute_facts, distribution, item_levels
 from kohort.report.public_facts import public_facts
@@ -25,11 +24,14 @@ from kohort.risk import assess_risk
 from kohort.risk.class_tally import BINS, GuessTally, class_tally
 from kohort.utility import measure_utility
 
+if TYPE_CHECKING:
+    from kohort.release.release import Release
+
 MOST_CHARTS = 24  # columns whose distribution is drawn: those that lost most
 
 
 def report_facts(
-    release: VerifiedRelease,
+    release: Release,
     *,
     version: Version = "internal",
     sha256: Mapping[str, str | None] | None = None,
@@ -43,7 +45,7 @@ def report_facts(
     `making` may hold the `command` and the `spec`, and the names of two files: `data` and `release`. `judged`
     holds `risk` and `utility`, where somebody measured them already: they take the longest.
 
-    The hash of the input is shown in the internal version only; see `VerifiedRelease.facts` for the `salt`.
+    The hash of the input is shown in the internal version only; see `Release.facts` for the `salt`.
     """
     check_version(version)
     making = {} if making is None else making
@@ -71,7 +73,7 @@ def report_facts(
     return facts if version == "internal" else public_facts(facts)
 
 
-def _table_facts(release: VerifiedRelease) -> dict[str, Any]:
+def _table_facts(release: Release) -> dict[str, Any]:
     """The facts about columns and classes."""
     sides, columns = release.sides, published_values(release.sides)
     attributes = [attribute_facts(values) for values in columns]

@@ -13,13 +13,13 @@ from kohort.data.numeric_labels import How, Star, numbers_of_labels
 from kohort.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
-    from kohort.pipeline.release import VerifiedRelease
     from kohort.problem.attribute import Attribute
+    from kohort.release.release import Release
 
 _SCALES: dict[str, Scale] = {"integer": "integer", "float": "float", "date": "date", "datetime": "datetime"}
 
 
-def published_numbers(release: VerifiedRelease, name: str, how: How, *, star: Star, seed: int) -> Any:
+def published_numbers(release: Release, name: str, how: How, *, star: Star, seed: int) -> Any:
     """A published column as numbers or times, of the kind of dataframe that the release is."""
     if name not in release.published_names:
         raise InputError(

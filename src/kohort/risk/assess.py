@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
@@ -11,7 +11,6 @@ from kohort.algorithms import Progress, Run
 from kohort.errors import InputError, UnsupportedError, counted, did_you_mean, percent
 from kohort.parameters import Seed, Within, check_option
 from kohort.pipeline.before_after import BeforeAfter, Side
-from kohort.pipeline.release import VerifiedRelease
 from kohort.pipeline.size_counts import SizeCounts
 from kohort.problem.uniqueness import population_uniqueness
 from kohort.risk.attack import linkage_attack
@@ -27,12 +26,15 @@ from kohort.risk.order import order_attack
 from kohort.risk.people import dominance, household_risk
 from kohort.risk.population import Population, population_of
 
+if TYPE_CHECKING:
+    from kohort.release.release import Release
+
 SIDES: tuple[Side, Side] = ("before", "after")
 _THRESHOLD = 0.2  # at least five people to a record, the usual rule of statistical offices
 
 
 def assess_risk(
-    release: VerifiedRelease,
+    release: Release,
     *,
     known: Sequence[str] | None = None,
     known_items: int | None = None,
@@ -134,7 +136,7 @@ def _class_risks(sides: BeforeAfter, people: Population | None, threshold: float
     }
 
 
-def _threshold(release: VerifiedRelease, threshold: float | None) -> float:
+def _threshold(release: Release, threshold: float | None) -> float:
     if threshold is not None:
         check_option("threshold", threshold, Annotated[float, Within(above=0, most=1)])
         return threshold
@@ -143,9 +145,7 @@ def _threshold(release: VerifiedRelease, threshold: float | None) -> float:
     return 1 / k if k > 1 else _THRESHOLD
 
 
-def _check(
-    release: VerifiedRelease, known: Sequence[str] | None, fraction: float | None, targets: int
-) -> None:
+def _check(release: Release, known: Sequence[str] | None, fraction: float | None, targets: int) -> None:
     check_option("sampling_fraction", fraction, Annotated[float, Within(above=0, most=1)] | None)
     check_option("targets", targets, Annotated[int, Within(1)])
     check_option("known", known, Sequence[str] | None)
@@ -157,7 +157,7 @@ def _check(
             raise InputError(f"{name!r} is not a quasi-identifier. {did_you_mean(name, quasi)}")
 
 
-def _people(release: VerifiedRelease, sides: BeforeAfter, population: Any, run: Run) -> Population:
+def _people(release: Release, sides: BeforeAfter, population: Any, run: Run) -> Population:
     if sides.histories is not None:
         raise UnsupportedError("A population is compared record by record, and these records are linked.")
     if not sides.attributes:

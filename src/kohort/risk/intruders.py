@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kohort.data.column import Column
 from kohort.errors import counted
 from kohort.pipeline.before_after import BeforeAfter
-from kohort.pipeline.release import VerifiedRelease
-from kohort.risk.criteria.seen_columns import other_columns
+from kohort.risk.criteria.seen_columns import drawn_targets, other_columns
 from kohort.risk.lookup import wilson
+
+if TYPE_CHECKING:
+    from kohort.release.release import Release
 
 
 @dataclass(frozen=True)
@@ -35,9 +37,7 @@ class Attempt:
     confirmed: bool
 
 
-def automatic_attempts(
-    release: VerifiedRelease, *, targets: int = 500, seed: int = 0
-) -> list[Attempt] | None:
+def automatic_attempts(release: Release, *, targets: int = 500, seed: int = 0) -> list[Attempt] | None:
     """Look for people drawn at random, in three ways by turns; None where records are linked.
 
     By all quasi-identifiers; by some of them, drawn at random; and by all of them together with the other
@@ -47,10 +47,7 @@ def automatic_attempts(
     if not sides.attributes or sides.histories is not None:
         return None
     rng = np.random.default_rng(seed)
-    published = np.sort(sides.rows[~sides.withheld])
-    people = (
-        published if len(published) <= targets else np.sort(rng.choice(published, targets, replace=False))
-    )
+    people = drawn_targets(sides, targets, rng)
     others = other_columns(release)
     ways = ["all quasi-identifiers", "some quasi-identifiers"]
     ways += ["all quasi-identifiers and other columns"] if others else []

@@ -7,23 +7,25 @@ roughly, takes the published record that is nearest. Columns are scaled to a sta
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kohort.data.column import Column
 from kohort.errors import counted, percent
 from kohort.kernels.threads import in_threads
-from kohort.pipeline.release import VerifiedRelease
 from kohort.risk.criteria.seen_columns import other_columns
 from kohort.risk.lookup import wilson
 from kohort.risk.near_numbers_kernel import nearest_records
+
+if TYPE_CHECKING:
+    from kohort.release.release import Release
 
 ROUGHLY = 0.05
 """How far off rough knowledge is: the standard deviation of its error, over that of the column."""
 
 
-def near_numbers(release: VerifiedRelease, *, targets: int = 500, seed: int = 0) -> dict[str, Any] | None:
+def near_numbers(release: Release, *, targets: int = 500, seed: int = 0) -> dict[str, Any] | None:
     """Link people to published records by the numbers that are published as they are; None without any."""
     sides = release.sides
     columns = [column for column in other_columns(release) if _is_number(column)]

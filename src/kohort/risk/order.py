@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,8 +12,10 @@ from kohort.data.dataset import Dataset
 from kohort.data.value_codes import value_codes
 from kohort.errors import counted
 from kohort.pipeline.before_after import BeforeAfter
-from kohort.pipeline.release import VerifiedRelease
 from kohort.risk.label_narrowing import OrderAttack, Sighted, attack_ranks, sighted_column, stand_together
+
+if TYPE_CHECKING:
+    from kohort.release.release import Release
 
 _A_FEW = 1_000
 _NOTHING = (
@@ -22,7 +24,7 @@ _NOTHING = (
 )
 
 
-def order_attack(release: VerifiedRelease, sides: BeforeAfter, k: int) -> dict[str, Any] | None:
+def order_attack(release: Release, sides: BeforeAfter, k: int) -> dict[str, Any] | None:
     """Attack a release by every order that its records really have; None without quasi-identifiers.
 
     k  records in classes smaller than this, once labels are narrowed, are counted

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,12 +15,14 @@ from kohort.data.dataset import Dataset
 from kohort.errors import InputError
 from kohort.pipeline.before_after import Classes, classes_of
 from kohort.pipeline.prepare import build_attributes
-from kohort.pipeline.release import VerifiedRelease
 from kohort.pipeline.request import Request
 from kohort.problem.attribute import Attribute
 from kohort.problem.roles import Roles
 from kohort.risk.class_index import ClassIndex
 from kohort.verification.covering import read_covering
+
+if TYPE_CHECKING:
+    from kohort.release.release import Release
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,29 +38,40 @@ class Population:
     after: np.ndarray
 
 
-def population_of(
-    release: VerifiedRelease, population: Any, labels: tuple[Column, ...], run: Run
-) -> Population:
+def population_of(release: Release, population: Any, labels: tuple[Column, ...], run: Run) -> Population:
     """How many people of a population look like each original class, and fit each published one.
 
     Both tables are read together, so that an interval covers values that only one of them has.
     O(distinct people * classes * attributes) at most, mostly far less.
     """
     everybody = population if isinstance(population, Dataset) else Dataset(population)
-    for column in labels:
-        if column.name not in everybody.names:
-            raise InputError(f"The population has no column {column.name!r}, which is a quasi-identifier.")
+    refuse_lacking(everybody, [column.name for column in labels])
     attributes = attributes_of_both(release.dataset, everybody, release.request)
     n = release.dataset.n_records
     codes = [attribute.column.codes for attribute in attributes]
-    people = classes_of([column[n:] for column in codes], everybody.n_records)
-    coverings = [read_covering(column.texts, a) for column, a in zip(labels, attributes)]
     classes = classes_of([column.codes for column in labels], len(labels[0]))
     return Population(
         records=everybody.n_records,
         before=_same_people(classes_of(codes, n + everybody.n_records), n),
-        after=ClassIndex(classes, coverings).count_people(list(people.codes.T), people.sizes, run),
+        after=people_fitting(labels, classes, attributes, n, run),
     )
+
+
+def refuse_lacking(population: Dataset, names: Sequence[str]) -> None:
+    """Refuse a population without one of these quasi-identifiers."""
+    for name in names:
+        if name not in population.names:
+            raise InputError(f"The population has no column {name!r}, which is a quasi-identifier.")
+
+
+def people_fitting(
+    labels: Sequence[Column], classes: Classes, attributes: Sequence[Attribute], n: int, run: Run
+) -> np.ndarray:
+    """How many people of a population each published class fits; it is in `attributes` after `n` records."""
+    codes = [attribute.column.codes[n:] for attribute in attributes]
+    people = classes_of(codes, len(codes[0]))
+    coverings = [read_covering(column.texts, a) for column, a in zip(labels, attributes)]
+    return ClassIndex(classes, coverings).count_people(list(people.codes.T), people.sizes, run)
 
 
 def attributes_of_both(original: Dataset | None, other: Dataset, request: Request) -> tuple[Attribute, ...]:

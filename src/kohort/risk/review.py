@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import date
 
 import numpy as np
 
 from kohort.algorithms import Run
-from kohort.data.column import Column
 from kohort.data.dataset import Dataset
 from kohort.errors import InputError, counted, percent
 from kohort.pipeline.approval import Recipient
-from kohort.pipeline.before_after import Classes, classes_of
+from kohort.pipeline.before_after import classes_of
 from kohort.pipeline.request import Request
 from kohort.problem.models import RiskLimit
-from kohort.risk.class_index import ClassIndex
-from kohort.risk.population import attributes_of_both
+from kohort.risk.population import attributes_of_both, people_fitting, refuse_lacking
 from kohort.risk.recipients import limit_verdicts, sizes_by
 from kohort.verification import Check, Verdict
-from kohort.verification.covering import read_covering
 
 
 def review_release(
@@ -98,12 +94,11 @@ def _in_population(
 ) -> list[Check]:
     """Whether the population contains the people of the release, and whether limits hold within it."""
     names = request.roles.having("quasi-identifier")
-    for name in names:
-        if name not in population.names:
-            raise InputError(f"The population has no column {name!r}, which is a quasi-identifier.")
+    refuse_lacking(population, names)
     labels = [published.column(name) for name in names]
     classes = classes_of([column.codes for column in labels], published.n_records)
-    fitting = _people_fitting(labels, classes, request, population, original)
+    n = 0 if original is None else original.n_records
+    fitting = people_fitting(labels, classes, attributes_of_both(original, population, request), n, Run())
     of_people = request.roles.only("person") is not None  # a class then has more records than people
     lacking = int((fitting < (1 if of_people else classes.sizes)).sum())
     enough = "one of them" if of_people else "as many of them as it has records"
@@ -117,22 +112,6 @@ def _in_population(
         )
     contained = Check("population", not lacking, detail)
     return [contained, *_population_risk(fitting, request)]
-
-
-def _people_fitting(
-    labels: Sequence[Column],
-    classes: Classes,
-    request: Request,
-    population: Dataset,
-    original: Dataset | None,
-) -> np.ndarray:
-    """How many people of the population each published class fits."""
-    attributes = attributes_of_both(original, population, request)
-    start = 0 if original is None else original.n_records
-    codes = [attribute.column.codes[start:] for attribute in attributes]
-    people = classes_of(codes, population.n_records)
-    coverings = [read_covering(column.texts, a) for column, a in zip(labels, attributes)]
-    return ClassIndex(classes, coverings).count_people(list(people.codes.T), people.sizes, Run())
 
 
 def _population_risk(fitting: np.ndarray, request: Request) -> list[Check]:

@@ -9,14 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kohort.data.column import Column
 from kohort.errors import InputError, did_you_mean, percent
 from kohort.pipeline.before_after import BeforeAfter
-from kohort.pipeline.release import VerifiedRelease
 from kohort.utility.analysts_columns import (
     Labels,
     drawn_codes,
@@ -26,6 +25,9 @@ from kohort.utility.analysts_columns import (
     shares_before,
 )
 from kohort.utility.regression import Fit, fit_linear, fit_logistic, interval_overlap
+
+if TYPE_CHECKING:
+    from kohort.release.release import Release
 
 _HOW = {
     "midpoint": "labels of numbers are read as the middle of what they cover, other labels as equal shares "
@@ -43,14 +45,14 @@ class _Side:
 
 
 def model_overlap(
-    release: VerifiedRelease, formulas: Sequence[str], *, labels: Labels = "midpoint", seed: int = 0
+    release: Release, formulas: Sequence[str], *, labels: Labels = "midpoint", seed: int = 0
 ) -> list[dict[str, Any]]:
     """For each model its coefficients, before and after, and how much their 95 % intervals overlap."""
     read = [read_formula(text) for text in formulas]
     return [_compared(release, formula, labels, seed) for formula in read]
 
 
-def _compared(release: VerifiedRelease, formula: Formula, labels: Labels, seed: int) -> dict[str, Any]:
+def _compared(release: Release, formula: Formula, labels: Labels, seed: int) -> dict[str, Any]:
     columns = {name: _column(release, name, formula) for name in formula.names}
     before, after = _sides(release.sides, columns, labels, seed)
     response = columns[formula.response]
@@ -72,7 +74,7 @@ def _compared(release: VerifiedRelease, formula: Formula, labels: Labels, seed: 
     return facts | {"sentence": _sentence(facts)}
 
 
-def _column(release: VerifiedRelease, name: str, formula: Formula) -> Column:
+def _column(release: Release, name: str, formula: Formula) -> Column:
     """The original column; refused unless it is published and can be a part of a model."""
     roles = release.roles
     published = [
@@ -180,9 +182,7 @@ def _conclusion(estimate: dict[str, Any]) -> int:
     return int(low > 0) - int(high < 0)
 
 
-def number_overlap(
-    release: VerifiedRelease, *, labels: Labels = "midpoint", seed: int = 0
-) -> list[dict[str, Any]]:
+def number_overlap(release: Release, *, labels: Labels = "midpoint", seed: int = 0) -> list[dict[str, Any]]:
     """Mean and quartiles of every quasi-identifier of numbers, before and after, the means with intervals."""
     sides = release.sides
     columns = {a.name: a.column for a in sides.attributes if _is_number(a.column)}

@@ -10,8 +10,15 @@ from kohort.errors import counted
 from kohort.pipeline.approval import QUESTIONS
 from kohort.report.dossier.clauses import CLAUSES, SOURCES
 from kohort.report.page import Section, Table
-from kohort.report.sentences import capitalized, method_sentences, percent, verdict_sentences, withheld_text
-from kohort.report.terminal import number
+from kohort.report.sections import promises_table
+from kohort.report.sentences import (
+    method_sentences,
+    number,
+    parameters_text,
+    percent,
+    verdict_sentences,
+    withheld_text,
+)
 
 BLANK = "left blank"
 _DISCLAIMER = (
@@ -68,15 +75,6 @@ def summary_chapter(facts: dict[str, Any]) -> Chapter:
             ),
         ],
     )
-
-
-def promises_table(facts: dict[str, Any]) -> Table:
-    """Every promise: asked, measured, and whether it holds."""
-    rows = [
-        [capitalized(m["promise"]), m["asked"], m["measured"], holds_word(m["holds"])]
-        for m in facts["models"]
-    ]
-    return Table(("promise", "asked", "measured", "holds"), rows)
 
 
 def _leading_findings(facts: dict[str, Any]) -> list[str]:
@@ -176,10 +174,7 @@ def data_chapter(facts: dict[str, Any]) -> Chapter:
 def method_chapter(facts: dict[str, Any]) -> Chapter:
     rows = [
         ["algorithm", facts["algorithm"]],
-        [
-            "parameters",
-            ", ".join(f"{name} = {value}" for name, value in facts["parameters"].items()) or "none",
-        ],
+        ["parameters", parameters_text(facts) or "none"],
         ["measure kept low", facts["cost"]],
         ["labels", facts["labels"]],
         ["share of records that may be withheld", percent(facts["suppression"])],

@@ -7,8 +7,7 @@ from typing import Any
 from kohort.report.dossier.chapters import Chapter
 from kohort.report.page import Section, Table
 from kohort.report.sections import reproduce_section
-from kohort.report.sentences import percent
-from kohort.report.terminal import beside_the_best, number
+from kohort.report.sentences import beside_the_best, number, percent
 
 
 def utility_chapter(facts: dict[str, Any]) -> Chapter:

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kohort.algorithms import Progress, Run
 from kohort.algorithms.auto import obstacle
 from kohort.pipeline.approval import QUESTIONS
 from kohort.pipeline.public import public_version, two_digits
-from kohort.pipeline.release import VerifiedRelease
 from kohort.problem.models import RiskLimit
 from kohort.report.asked import Version, check_version
 from kohort.report.attribute_facts import attribute_facts
@@ -31,9 +30,12 @@ from kohort.risk.review import due_date
 from kohort.utility import measure_utility
 from kohort.utility.model_overlap import model_overlap, number_overlap
 
+if TYPE_CHECKING:
+    from kohort.release.release import Release
+
 
 def dossier_facts(
-    release: VerifiedRelease,
+    release: Release,
     *,
     version: Version = "internal",
     making: Mapping[str, str] | None = None,
@@ -74,7 +76,7 @@ def dossier_facts(
     return facts if version == "internal" else _public_dossier(facts)
 
 
-def _said(release: VerifiedRelease, making: Mapping[str, str]) -> dict[str, Any]:
+def _said(release: Release, making: Mapping[str, str]) -> dict[str, Any]:
     """What is said about the release: by the steward, and of its columns and promises."""
     today, request = datetime.date.today(), release.request
     return {
@@ -94,14 +96,14 @@ def _said(release: VerifiedRelease, making: Mapping[str, str]) -> dict[str, Any]
     }
 
 
-def _fraction(release: VerifiedRelease, given: float | None) -> float | None:
+def _fraction(release: Release, given: float | None) -> float | None:
     """The sampling fraction that is given, else that of a limit against the population."""
     promised = [m.sampling_fraction for m in release.request.models if isinstance(m, RiskLimit)]
     found = next((share for share in promised if share is not None), None)
     return given if given is not None or found is None else float(found)
 
 
-def _limits(release: VerifiedRelease) -> list[dict[str, Any]]:
+def _limits(release: Release) -> list[dict[str, Any]]:
     """The limits on the risk, and the k that each needs, in words."""
     return [
         {"promise": model.describe(), "k": model.least_class, "sentence": model.why_this_k()}
@@ -110,7 +112,7 @@ def _limits(release: VerifiedRelease) -> list[dict[str, Any]]:
     ]
 
 
-def _tests(release: VerifiedRelease, threshold: float, targets: int, seed: int, run: Run) -> dict[str, Any]:
+def _tests(release: Release, threshold: float, targets: int, seed: int, run: Run) -> dict[str, Any]:
     """The knowledge sweep and the attacks; None for those that do not apply."""
     sides, request = release.sides, release.request
     limits = [model for model in request.models if isinstance(model, RiskLimit)]
@@ -130,7 +132,7 @@ def _tests(release: VerifiedRelease, threshold: float, targets: int, seed: int, 
     }
 
 
-def _analyses(release: VerifiedRelease, seed: int) -> dict[str, Any]:
+def _analyses(release: Release, seed: int) -> dict[str, Any]:
     """The analyses that the spec names, and means and quartiles of numbers."""
     asked = release.request.utility
     if not release.sides.attributes or release.sides.histories is not None:

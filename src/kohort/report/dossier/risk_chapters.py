@@ -6,8 +6,9 @@ from typing import Any
 
 from kohort.errors import counted
 from kohort.report import charts
-from kohort.report.dossier.chapters import BLANK, Chapter, answers, holds_word, promises_table
+from kohort.report.dossier.chapters import BLANK, Chapter, answers, holds_word
 from kohort.report.page import Figure, Section, Table, drawn
+from kohort.report.sections import promises_table
 from kohort.report.sentences import percent
 
 

@@ -6,8 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kohort.files.checked import write_checked
-from kohort.report.dossier.asked import check_dossier_path
+from kohort.report.asked import check_page
 from kohort.report.dossier.chapters import (
     Chapter,
     context_chapter,
@@ -26,24 +25,19 @@ from kohort.report.dossier.risk_chapters import (
     tests_chapter,
     threats_chapter,
 )
-from kohort.report.html import about_rows, page_templates, page_title
+from kohort.report.html import about_rows, page_templates, page_title, write_page
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-    from kohort.pipeline.release import VerifiedRelease
+    from kohort.release.release import Release
 
 
-def write_dossier(release: VerifiedRelease, path: str | Path, **options: Any) -> dict[str, Any]:
+def write_dossier(release: Release, path: str | Path, **options: Any) -> dict[str, Any]:
     """Write the dossier of a release straight to `path`; returns its facts. Options are `dossier_facts`'s."""
-    check_dossier_path(path)
+    check_page(path, "dossier")
     facts = dossier_facts(release, **options)
-    if Path(path).suffix.lower() == ".pdf":
-        from kohort.report.pdf import write_pdf
-
-        write_pdf(dossier_page(facts), Path(path))
-    else:
-        write_checked(path, dossier_page(facts))
+    write_page(dossier_page(facts), Path(path))
     return facts
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
@@ -11,16 +11,24 @@ from kohort.algorithms import Progress, Run
 from kohort.data.column import Column
 from kohort.parameters import Seed, Within, check_option
 from kohort.pipeline.before_after import BeforeAfter
-from kohort.pipeline.release import VerifiedRelease
 from kohort.risk.criteria.inference import Fitting, infer
 from kohort.risk.criteria.linkability import link, linkability_sentence
 from kohort.risk.criteria.lookups import Lookups, of_original, of_release
-from kohort.risk.criteria.seen_columns import as_it_was, other_columns, quasi_identifiers, unchanged
+from kohort.risk.criteria.seen_columns import (
+    as_it_was,
+    drawn_targets,
+    other_columns,
+    quasi_identifiers,
+    unchanged,
+)
 from kohort.risk.criteria.singling_out import single_out, singling_out_sentence
+
+if TYPE_CHECKING:
+    from kohort.release.release import Release
 
 
 def three_criteria(
-    release: VerifiedRelease, *, targets: int = 500, seed: int = 0, progress: Progress | None = None
+    release: Release, *, targets: int = 500, seed: int = 0, progress: Progress | None = None
 ) -> dict[str, Any] | None:
     """Singling out, linkability and inference, carried out on a release and on its original.
 
@@ -33,7 +41,7 @@ def three_criteria(
     sides, run = release.sides, Run(progress=progress)
     if not sides.attributes or sides.histories is not None:
         return None
-    people = _targets(sides, targets, np.random.default_rng(seed))
+    people = drawn_targets(sides, targets, np.random.default_rng(seed))
     run.report("singling out", 0.0)
     singled = _singling_out(release, sides, targets, seed)
     run.report("linking", 0.3)
@@ -54,17 +62,7 @@ def three_criteria(
     }
 
 
-def _targets(sides: BeforeAfter, most: int, rng: np.random.Generator) -> np.ndarray:
-    """Original records that are published and not withheld, drawn at random."""
-    published = np.sort(sides.rows[~sides.withheld])
-    if len(published) <= most:
-        return published
-    return np.sort(rng.choice(published, most, replace=False))
-
-
-def _singling_out(
-    release: VerifiedRelease, sides: BeforeAfter, attempts: int, seed: int
-) -> list[dict[str, Any]]:
+def _singling_out(release: Release, sides: BeforeAfter, attempts: int, seed: int) -> list[dict[str, Any]]:
     """The attack by quasi-identifiers and, where others are published as they are, by all columns."""
     quasi, others = [attribute.column for attribute in sides.attributes], other_columns(release)
     shown = quasi_identifiers(sides)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kohort.data.column import Column
 from kohort.pipeline.before_after import BeforeAfter
-from kohort.pipeline.release import VerifiedRelease
 from kohort.verification.covering import Covering
+
+if TYPE_CHECKING:
+    from kohort.release.release import Release
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +100,15 @@ def as_it_was(columns: Sequence[Column]) -> list[SeenColumn]:
     return [unchanged(column, np.arange(len(column))) for column in columns]
 
 
-def other_columns(release: VerifiedRelease) -> list[Column]:
+def drawn_targets(sides: BeforeAfter, most: int, rng: np.random.Generator) -> np.ndarray:
+    """Original records that are published and not withheld, drawn at random."""
+    published = np.sort(sides.rows[~sides.withheld])
+    if len(published) <= most:
+        return published
+    return np.sort(rng.choice(published, most, replace=False))
+
+
+def other_columns(release: Release) -> list[Column]:
     """The columns that are published as they are: sensitive and insensitive ones, without items."""
     untouched = release.roles.untouched(release.request.treatments)
     names = [name for name in untouched if release.roles.of[name] in ("sensitive", "insensitive")]

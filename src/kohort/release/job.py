@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +16,8 @@ from kohort.algorithms.kernels.group_costs import costs_by_group
 from kohort.algorithms.solver import Solver
 from kohort.data.dataset import Dataset
 from kohort.errors import InfeasibleError, InternalError
+from kohort.io.streamed_files import StreamedFile
+from kohort.io.tables import TableFile
 from kohort.pipeline.again.counterfeits import n_counterfeits, refuse_counterfeits, with_counterfeits
 from kohort.pipeline.again.tie import TiedRelease, tie_to_ledger
 from kohort.pipeline.choose import Choice, choose
@@ -23,7 +27,6 @@ from kohort.pipeline.order import PublishedOrder, settle_order
 from kohort.pipeline.prepare import Prepared, prepare
 from kohort.pipeline.publish import Published, publish
 from kohort.pipeline.published_items import ItemsPart
-from kohort.pipeline.release import VerifiedRelease
 from kohort.pipeline.request import Request
 from kohort.pipeline.sampling import sample_of
 from kohort.pipeline.solve import Clock, Solution, solve
@@ -32,9 +35,43 @@ from kohort.pipeline.two_files import refuse_no_events
 from kohort.pipeline.verify_release import verify_published, verify_release
 from kohort.pipeline.withheld import refuse_dropping
 from kohort.problem.problem import Problem
+from kohort.publication import DATAFRAME, Origin
 from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
+from kohort.release.release import Release
 from kohort.verification import Verification
+
+
+def release_of(
+    data: Any,
+    request: Request,
+    *,
+    events: Any = None,
+    dataset: Dataset | None = None,
+    origin: Origin = DATAFRAME,
+    progress: Progress | None = None,
+    seconds: dict[str, float] | None = None,
+    notes: Sequence[str] = (),
+    stop: Stop | None = None,
+) -> Release:
+    """Make the release of a dataframe or of a file that was read; `seconds` may hold the time of reading it.
+
+    `events` is the table of events, where `data` is that of people: a dataframe, or a file that was read.
+    `dataset` holds the same records, where somebody looked at them already; `origin` names the other files
+    that were read. Notes about the file and those given come before those of the release. Once `stop` returns
+    True, the best solution so far is published.
+    """
+    file = data if isinstance(data, (TableFile, StreamedFile)) else None
+    events_file = events if isinstance(events, TableFile) else None
+    if dataset is None:
+        dataset = Dataset(data) if file is None else file.dataset
+    second = None
+    if events is not None:
+        second = Dataset(events) if events_file is None else events_file.dataset
+    made = make_release(dataset, request, events=second, progress=progress, seconds=seconds, stop=stop)
+    about_files = [note for found in (file, events_file) if found is not None for note in found.notes]
+    origin = replace(origin, file=file, events_file=events_file)
+    return replace(made, notes=(*about_files, *notes, *made.notes), origin=origin)
 
 
 def make_release(
@@ -46,7 +83,7 @@ def make_release(
     seconds: dict[str, float] | None = None,
     stop: Stop | None = None,
     compared: bool = False,
-) -> VerifiedRelease:
+) -> Release:
     """Anonymize a table and prove the result, or raise. `seconds` may hold the time of earlier phases.
 
     events  the table of events, where the other one is that of the people
@@ -147,12 +184,12 @@ def _release(
     order: PublishedOrder,
     clock: Clock,
     tied: TiedRelease | None,
-) -> VerifiedRelease:
+) -> Release:
     recoding, request = solution.recoding, prepared.request
     extremes = extreme_cautions(prepared.attributes, published.columns, prepared.problem.k)
     together = [] if tied is None else tied.cautions
     verdict = verified.verdict.cautioned(*extremes, *order.cautions, *together)
-    return VerifiedRelease(
+    return Release(
         dataset=prepared.dataset,
         request=request,
         roles=prepared.roles,

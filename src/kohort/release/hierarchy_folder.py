@@ -5,10 +5,13 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from kohort.data.hierarchy import Hierarchy
-from kohort.pipeline.release import VerifiedRelease
 from kohort.pipeline.request import Request
+
+if TYPE_CHECKING:
+    from kohort.release.release import Release
 
 _LONGEST_NAME = 200  # bytes; file systems allow 255
 
@@ -19,7 +22,7 @@ def columns_with_files(request: Request) -> list[str]:
     return [*request.roles.having("quasi-identifier"), *items]
 
 
-def hierarchies_of(release: VerifiedRelease) -> dict[str, Hierarchy]:
+def hierarchies_of(release: Release) -> dict[str, Hierarchy]:
     """The hierarchy of every quasi-identifier that has one, and of the items."""
     attributes = release.problem.attributes
     found = {a.name: a.domain for a in attributes if isinstance(a.domain, Hierarchy)}

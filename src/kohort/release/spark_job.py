@@ -15,11 +15,12 @@ from kohort.engines.spark.values import fingerprint
 from kohort.kernels.ahead import compile_ahead
 from kohort.pipeline.choose import Choice, choose
 from kohort.pipeline.notes import extreme_caution, formula_sentences, model_notes, withholding_notes
+from kohort.pipeline.order import PublishedOrder
+from kohort.pipeline.publish import Published
 from kohort.pipeline.request import Request
 from kohort.pipeline.solve import Clock
 from kohort.pipeline.spark.people import counting_people
 from kohort.pipeline.spark.prepare import SparkPrepared, prepare_on_spark
-from kohort.pipeline.spark.release import SparkRelease
 from kohort.pipeline.spark.solving import Made, largest_region, solve_on_spark
 from kohort.pipeline.spark.verifying import (
     Found,
@@ -28,7 +29,9 @@ from kohort.pipeline.spark.verifying import (
     verified_parts,
     verify_on_spark,
 )
+from kohort.publication import DATAFRAME, Origin
 from kohort.recoding.groups import Groups
+from kohort.release.on_spark import SparkRelease
 from kohort.verification import checked_loss
 
 RECORDS_PER_REGION = 2_000_000
@@ -41,6 +44,7 @@ def make_spark_release(
     progress: Progress | None = None,
     seconds: dict[str, float] | None = None,
     records_per_region: int = RECORDS_PER_REGION,
+    origin: Origin = DATAFRAME,
 ) -> SparkRelease:
     """Anonymize a table on a cluster and prove the result, or raise.
 
@@ -70,7 +74,7 @@ def make_spark_release(
                 raise
     finally:
         made.release()
-    return _release(prepared, choice, made, found, parts, clock)
+    return replace(_release(prepared, choice, made, found, parts, clock), origin=origin)
 
 
 def _choice(prepared: SparkPrepared) -> Choice:
@@ -98,11 +102,20 @@ def _release(
         *formula_sentences(found.formulas, request),
     )
     frame = opened_frame(prepared, parts, made.arrangement, found.digests, hidden=False)
-    return SparkRelease.of(
-        prepared,
-        choice,
-        replace(verified, verdict=verified.verdict.cautioned(*extremes)),
-        clock,
+    return SparkRelease(
+        dataset=prepared.dataset,
+        request=request,
+        roles=prepared.roles,
+        problem=prepared.problem,
+        published=Published(prepared.dataset, {}),
+        verdict=verified.verdict.cautioned(*extremes),
+        loss=verified.loss or {},
+        algorithm=choice.name,
+        parameters=choice.parameters,
+        claims={},
+        seconds=clock.seconds,
+        order=PublishedOrder(request.shuffle),
+        input_files=prepared.source.files,
         notes=notes,
         recoding=made.recoding or Groups(np.zeros(0, dtype=np.int32)),
         scheme=made.scheme,
