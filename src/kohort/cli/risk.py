@@ -99,7 +99,7 @@ def risk(
     """
 
     from kohort.cli.anonymize import release_file
-    from kohort.cli.ledger_risk import show_next_risk, show_risk
+    from kohort.cli.ledger import show_next_risk, show_risk
     from kohort.errors import InputError
     from kohort.io.read_spec import read_spec
     from kohort.publication import Origin

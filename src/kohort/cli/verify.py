@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from kohort.cli.bundles import Printing, ReleaseReading, command
+from kohort.cli.evidence import Tables, read_tables, review_facts, show_review, verify_together
 from kohort.cli.options import KeyFile, LedgerFile
-from kohort.cli.review import review_facts, show_review
 from kohort.cli.sources import file_of
-from kohort.cli.verified_tables import Tables, read_tables
-from kohort.cli.verify_ledger import verify_together
 from kohort.errors import counted
 
 if TYPE_CHECKING:
@@ -168,8 +166,8 @@ def verify(
     from kohort.data.dataset import Dataset
     from kohort.files.outputs import Outputs
     from kohort.io.data_files import write_rows
+    from kohort.io.private_files import read_salt
     from kohort.io.read_spec import read_spec
-    from kohort.io.salt import read_salt
     from kohort.report.terminal import checks_table, verdict_panel
 
     output = printing.output()
@@ -260,7 +258,7 @@ def _found(
 ) -> Verification:
     """What is measured by the spec, or where there is none, by the certificate."""
     from kohort.data.dataset import Dataset
-    from kohort.io.order_file import read_order
+    from kohort.io.private_files import read_order
     from kohort.io.verify_certificate import verify_certified
     from kohort.pipeline.verify_release import verify_release
 

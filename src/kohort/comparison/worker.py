@@ -21,9 +21,8 @@ from kohort.io.spec import Spec
 from kohort.release.job import make_release
 from kohort.release.release import Release
 from kohort.risk import assess_risk
-from kohort.utility.item_queries import item_query_error
 from kohort.utility.itemset_loss import itemset_loss
-from kohort.utility.queries import query_error
+from kohort.utility.queries import item_query_error, query_error
 
 
 @dataclass(frozen=True)

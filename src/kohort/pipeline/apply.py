@@ -16,13 +16,13 @@ from kohort.data.dataset import Dataset, distinct_rows
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InfeasibleError, InputError, UnsupportedError, counted
-from kohort.pipeline.commitment import committed
 from kohort.pipeline.maps import Maps
 from kohort.pipeline.notes import formula_notes
 from kohort.pipeline.order import settle_order
 from kohort.pipeline.people import persons_of
 from kohort.pipeline.prepare import Prepared, sensitive_attributes, settled_roles
 from kohort.pipeline.private import HoldsOriginal
+from kohort.pipeline.public import committed
 from kohort.pipeline.publish import Published, publish
 from kohort.pipeline.request import Request
 from kohort.pipeline.verify_release import verify_published

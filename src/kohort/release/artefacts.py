@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kohort.files.outputs import Outputs
     from kohort.io.baskets import BasketShape
     from kohort.io.databases import DatabaseTable
-    from kohort.io.salt import Salt
+    from kohort.io.private_files import Salt
     from kohort.pipeline import Request
     from kohort.release.release import Release
     from kohort.release.targets import Target
@@ -252,7 +252,7 @@ class SaltFile(Artefact):
 
     @cached_property
     def salt(self) -> Salt:
-        from kohort.io.salt import salt_for
+        from kohort.io.private_files import salt_for
 
         return salt_for(self.path)
 
@@ -272,7 +272,7 @@ class SaltFile(Artefact):
         return self.written
 
     def write(self, release: Release, draft_of: Drafts, known: Mapping[str, Any]) -> None:
-        from kohort.io.salt import write_salt
+        from kohort.io.private_files import write_salt
 
         for path in self.written:
             write_salt(self.salt, draft_of[path])
@@ -289,7 +289,7 @@ class OrderFile(Artefact):
     private = True
 
     def write(self, release: Release, draft_of: Drafts, known: Mapping[str, Any]) -> None:
-        from kohort.io.order_file import write_order
+        from kohort.io.private_files import write_order
 
         write_order(release.original_rows, draft_of[self.path])
 

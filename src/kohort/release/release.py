@@ -18,12 +18,11 @@ from kohort.io.databases import DatabaseTable
 from kohort.pipeline import Request
 from kohort.pipeline.again.tie import TiedRelease
 from kohort.pipeline.before_after import BeforeAfter, before_after
-from kohort.pipeline.commitment import committed
 from kohort.pipeline.figures import gap_to
 from kohort.pipeline.maps import Maps, maps_of
 from kohort.pipeline.order import PublishedOrder
 from kohort.pipeline.private import HoldsOriginal
-from kohort.pipeline.public import public_version
+from kohort.pipeline.public import committed, public_version
 from kohort.pipeline.publish import Published
 from kohort.pipeline.published_items import ItemsPart
 from kohort.pipeline.two_files import TwoFiles
@@ -287,7 +286,7 @@ class Release(HoldsOriginal):
         >>> release.as_numbers("age").to_pylist()
         [21.5, 21.5, 41.5, 41.5]
         """
-        from kohort.report.published_numbers import published_numbers
+        from kohort.report.columns import published_numbers
 
         return published_numbers(self, column, how, star=star, seed=seed)
 

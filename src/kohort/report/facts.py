@@ -17,9 +17,14 @@ from kohort.algorithms.auto import obstacle
 from kohort.data.column import Column
 from kohort.pipeline.before_after import BeforeAfter
 from kohort.report.asked import Version, check_version
-from kohort.report.attribute_facts import attribute_facts, distribution, item_levels
+from kohort.report.columns import (
+    PublishedValues,
+    attribute_facts,
+    distribution,
+    item_levels,
+    published_values,
+)
 from kohort.report.public_facts import public_facts
-from kohort.report.published_values import PublishedValues, published_values
 from kohort.risk import assess_risk
 from kohort.risk.class_tally import BINS, GuessTally, class_tally
 from kohort.utility import measure_utility

@@ -7,9 +7,8 @@ from typing import Any
 from kohort.errors import counted
 from kohort.problem.costs import COSTS
 from kohort.report import charts
-from kohort.report.column_sections import columns_section, distributions_section
+from kohort.report.drawn_sections import columns_section, distributions_section, risk_section, utility_section
 from kohort.report.page import Figure, Section, Table, drawn
-from kohort.report.risk_and_utility_sections import risk_section, utility_section
 from kohort.report.sentences import (
     advice_sentences,
     capitalized,

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from kohort.display import Display, Figures
 from kohort.errors import counted
-from kohort.report.attribute_facts import attribute_facts
+from kohort.report.columns import attribute_facts, published_values
 from kohort.report.public_facts import public_certificate
-from kohort.report.published_values import published_values
 from kohort.report.sentences import beside_the_best, number, percent, traffic_light_of, withheld_text
 
 if TYPE_CHECKING:

@@ -14,11 +14,9 @@ from kohort.errors import InputError, UnsupportedError, counted, did_you_mean
 from kohort.parameters import Seed, Within, check_option
 from kohort.pipeline.before_after import BeforeAfter
 from kohort.problem.costs import cost_named
-from kohort.utility.classification import classification
-from kohort.utility.encode import Encoded, original_side, published_side
-from kohort.utility.item_queries import item_query_error
+from kohort.utility.classification import Encoded, classification, original_side, published_side
 from kohort.utility.itemset_loss import itemset_loss
-from kohort.utility.queries import query_error
+from kohort.utility.queries import item_query_error, query_error
 
 if TYPE_CHECKING:
     from kohort.release.release import Release

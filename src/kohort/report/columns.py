@@ -1,17 +1,78 @@
-"""What became of each quasi-identifier: how far it was generalized, what it lost, how it is spread now."""
+"""Quasi-identifiers of a release: their published values, how far they were generalized, and as numbers."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import narwhals as nw
 import numpy as np
 
 from kohort.data.column import Column
+from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
+from kohort.data.label_ranges import Range, Scale, label_ranges
+from kohort.data.numeric_labels import How, Star, numbers_of_labels
+from kohort.errors import InputError, did_you_mean
+from kohort.pipeline.before_after import BeforeAfter
 from kohort.pipeline.published_items import ItemsPart
-from kohort.report.published_values import PublishedValues
+from kohort.problem.attribute import Attribute
+from kohort.verification.covering import Covering, covering_of
 from kohort.verification.measure import loss_of_labels
+from kohort.verification.reading import Reading, read_labels
+
+if TYPE_CHECKING:
+    from kohort.release.release import Release
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedValues:
+    """A quasi-identifier before and after. Records that were left out of the file count as `*`.
+
+    labels  the different labels that are published
+    uses    how many records have each of them
+    """
+
+    attribute: Attribute
+    labels: Sequence[str | None]
+    uses: np.ndarray
+    reading: Reading
+    covering: Covering
+
+    def spread(self) -> np.ndarray:
+        """The number of records per original value, as a reader of the release would guess it.
+
+        Every published value is spread evenly over the original values that it covers, as nobody knows
+        better. O(labels + values), and what scattered labels cover.
+        """
+        covering = self.covering
+        each = self.uses / np.maximum(covering.widths, 1)
+        steps = np.zeros(len(covering.rank_of_code) + 1)
+        np.add.at(steps, covering.first, each)
+        np.add.at(steps, covering.last + 1, -each)
+        by_rank = np.cumsum(steps)
+        label, rank = covering.scattered
+        np.add.at(by_rank, rank, each[label])
+        return by_rank[covering.rank_of_code]
+
+
+def published_values(sides: BeforeAfter) -> list[PublishedValues]:
+    """Every quasi-identifier of a release, with its published labels."""
+    left_out = sides.n_records - sides.n_published
+    return [_published(sides, place, left_out) for place in range(len(sides.attributes))]
+
+
+def _published(sides: BeforeAfter, place: int, left_out: int) -> PublishedValues:
+    attribute, column, reading = sides.attributes[place], sides.labels[place], sides.readings[place]
+    if not left_out:
+        return PublishedValues(attribute, column.texts, column.counts, reading, sides.coverings[place])
+    labels = [*column.texts, STAR]
+    reading = read_labels(labels, attribute)
+    uses = np.append(column.counts, left_out)
+    return PublishedValues(attribute, labels, uses, reading, covering_of(reading))
+
 
 STEPS = ("unchanged", "up to 25 %", "up to 50 %", "up to 75 %", "more", "*")
 _BARS = 12  # values that a distribution names one by one
@@ -142,3 +203,37 @@ def _listed(column: Column, before: np.ndarray, after: np.ndarray) -> list[dict[
             }
         )
     return rows
+
+
+_SCALES: dict[str, Scale] = {"integer": "integer", "float": "float", "date": "date", "datetime": "datetime"}
+
+
+def published_numbers(release: Release, name: str, how: How, *, star: Star, seed: int) -> Any:
+    """A published column as numbers or times, of the kind of dataframe that the release is."""
+    if name not in release.published_names:
+        raise InputError(
+            f"The release has no column {name!r}. {did_you_mean(str(name), release.published_names)}"
+        )
+    of_events = release.files is not None and name not in release.files.people.names
+    table = nw.from_native(release.events if of_events else release.table, eager_only=True)
+    column = table[name].to_native()
+    attribute = next((a for a in release.problem.attributes if a.name == name), None)
+    if attribute is None:
+        return numbers_of_labels(column, how, star=star, seed=seed)
+    scale = _SCALES.get(attribute.column.kind)
+    known = {} if scale is None else _nodes(attribute, scale)
+    return numbers_of_labels(column, how, star=star, seed=seed, scale=scale, known=known)
+
+
+def _nodes(attribute: Attribute, scale: Scale) -> dict[str, Range]:
+    """The least and the greatest value under each node of a hierarchy, by its label."""
+    tree = attribute.domain
+    if not isinstance(tree, Hierarchy):
+        return {}
+    leaves = label_ranges(tree.leaves, scale)
+    found: dict[str, Range] = {}
+    for label, first, last in zip(tree.published, tree.lo, tree.hi):
+        low, high = leaves.low[first : last + 1], leaves.high[first : last + 1]
+        if label is not None and np.isfinite(low).any() and np.isfinite(high).any():
+            found[label] = (float(np.nanmin(low)), float(np.nanmax(high)))
+    return found
