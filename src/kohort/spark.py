@@ -16,8 +16,7 @@ from kohort.keywords import request_of
 from kohort.pipeline import Request
 from kohort.pipeline.spark.prepare import refuse_on_spark
 from kohort.progress import shown_progress
-from kohort.release.on_spark import SparkRelease
-from kohort.release.spark_job import RECORDS_PER_REGION, make_spark_release
+from kohort.release.on_spark import RECORDS_PER_REGION, SparkRelease, make_spark_release
 from kohort.sources import spec_and_folder
 
 __all__ = ["anonymize"]

@@ -9,8 +9,7 @@ import warnings
 
 import typer
 
-from kohort.cli.anonymize import anonymize
-from kohort.cli.apply import apply
+from kohort.cli.anonymize import anonymize, apply
 from kohort.cli.catalogue import algorithms, compile_kernels, models
 from kohort.cli.compare import compare, frontier
 from kohort.cli.demo import demo

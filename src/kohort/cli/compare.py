@@ -110,8 +110,7 @@ def frontier(
         typer.Option(help="Where to write the table of all figures (CSV); an interrupted run is continued."),
     ] = None,
     k: Annotated[
-        str | None,
-        typer.Option("--k", "-k", help="Values of k to sweep.", show_default="2,3,5,10,20,50,100"),
+        str | None, typer.Option("--k", "-k", help="Values of k to sweep.", show_default="2,3,5,10,20,50,100")
     ] = None,
     sweep: Sweep,
     algorithm: Annotated[str | None, typer.Option(help="The algorithm to use instead of the spec's.")] = None,

@@ -34,9 +34,8 @@ def demo(
     results = [release, out / "certificate.json", out / "report.html", order]
     _write_inputs(people, spec, results)
     commands = [
-        f"kohort anonymize {people} --spec {spec} --out {release} "
-        f"--certificate {out / 'certificate.json'} --report {out / 'report.html'} "
-        f"--order-file {order} --k {k}",
+        f"kohort anonymize {people} --spec {spec} --out {release} --certificate {out / 'certificate.json'} "
+        f"--report {out / 'report.html'} --order-file {order} --k {k}",
         f"kohort verify {release} --spec {spec} --original {people} --order-file {order} --k {k}",
     ]
     output.say(f"20,190 records of 5,912 people, the RAND Health Insurance Experiment: {people}")

@@ -34,8 +34,7 @@ File = Annotated[
 DataOption = Annotated[
     str | None,
     typer.Option(
-        "--data",
-        help="A table with values of the hierarchy: a file, or a database with --table or --query.",
+        "--data", help="A table with values of the hierarchy: a file, or a database with --table or --query."
     ),
 ]
 ColumnOption = Annotated[str | None, typer.Option("--column", help="The column of that table.")]
@@ -333,8 +332,7 @@ def show(
     if coded is not None and (missing := read.against(coded)).missing:
         output.note(
             f"{counted(len(missing.missing), 'value is', 'values are')} not in the hierarchy "
-            f"({counted(missing.missing_records, 'record')}). "
-            "See kohort hierarchy check."
+            f"({counted(missing.missing_records, 'record')}). See kohort hierarchy check."
         )
 
 

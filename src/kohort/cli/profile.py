@@ -38,11 +38,9 @@ class FoundBaskets:
         return [
             f"The file holds one basket per line: {counted(found.records, 'basket')} with "
             f"{counted(found.items, 'different item')}; a basket has {found.mean_size:.1f} items on average, "
-            "and "
-            f"{found.largest:,} at most.",
+            f"and {found.largest:,} at most.",
             f"{counted(found.rare_items, 'item is', 'items are')} in a single basket only. Somebody who "
-            "knows "
-            f"one item of a basket finds {percent(found.unique_share)} of all baskets for certain.",
+            f"knows one item of a basket finds {percent(found.unique_share)} of all baskets for certain.",
         ]
 
 

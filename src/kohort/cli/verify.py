@@ -281,11 +281,7 @@ def _claims(
 ) -> list[CheckedClaim]:
     """The result of checking each claim of the certificate."""
     from kohort.io.certificate_claims import check_claims
-    from kohort.io.verify_certificate import (
-        check_original_file,
-        check_release_files,
-        check_signature,
-    )
+    from kohort.io.verify_certificate import check_original_file, check_release_files, check_signature
 
     assert evidence.certificate is not None
     published = [file for file in (tables.release, tables.events) if file is not None]

@@ -203,8 +203,7 @@ class DossierFile(Artefact):
     help = "Also write a dossier for those who approve it (.html or .pdf)."
     names_original = True
     version: Annotated[
-        str,
-        Said("dossier_version", "'internal' shows values of the data; 'public' does not.", check_version),
+        str, Said("dossier_version", "'internal' shows values of the data; 'public' does not.", check_version)
     ] = "internal"
 
     def check(self) -> None:

@@ -274,12 +274,7 @@ _HOLDS_ALL = ("parquet", "arrow")
 
 
 def write_verified(
-    table: pa.Table,
-    path: Path,
-    shape: BasketShape | None,
-    *,
-    delimiter: str | None,
-    formulas: str = "keep",
+    table: pa.Table, path: Path, shape: BasketShape | None, *, delimiter: str | None, formulas: str = "keep"
 ) -> str:
     """Write a verified table as `write_data` does; the SHA-256 of the file.
 

@@ -198,10 +198,7 @@ def class_sizes_chart(facts: dict[str, Any]) -> dict[str, Any]:
         encoding={"x": x, "y": y},
         layer=[
             {"mark": {"type": "bar", "color": AFTER, "width": {"band": 0.7}}},
-            {
-                "mark": {"type": "text", "dy": -6},
-                "encoding": {"text": {"field": "share", "format": PERCENT}},
-            },
+            {"mark": {"type": "text", "dy": -6}, "encoding": {"text": {"field": "share", "format": PERCENT}}},
         ],
     )
 

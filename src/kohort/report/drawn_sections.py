@@ -262,10 +262,8 @@ def _nothing_learnt(found: dict[str, Any]) -> str:
     """A sentence that explains why there is no chart of a model."""
     return (
         f"Learning: the quasi-identifiers say little about {found['target']!r}. Even a model that learns "
-        "from "
-        f"the original is right for {percent(found['ceiling'])} of people it has not seen, and always "
-        "guessing "
-        f"the most frequent value for {percent(found['floor'])}; learnt from the release, it is "
+        f"from the original is right for {percent(found['ceiling'])} of people it has not seen, and always "
+        f"guessing the most frequent value for {percent(found['floor'])}; learnt from the release, it is "
         f"{percent(found['accuracy'])}. So learning shows nothing about what the release has lost."
     )
 

@@ -53,14 +53,30 @@ def report_facts(
     The hash of the input is shown in the internal version only; see `Release.facts` for the `salt`.
     """
     check_version(version)
-    making = {} if making is None else making
     run = Run(progress=progress)
     run.report("report: classes", 0.0)
-    facts: dict[str, Any] = release.facts(sha256=sha256, salt=salt) | {
-        "kohort": "report",
-        "original_sha256": (sha256 or {}).get("input"),
+    facts = page_facts(release, making, sha256, salt) | {"kohort": "report"} | _table_facts(release)
+    run.report("report: risk", 0.1)
+    facts["risk"] = assess_risk(release) if judged is None else judged["risk"]
+    run.report("report: utility", 0.3)
+    facts["utility"] = measure_utility(release) if judged is None else judged["utility"]
+    facts["left_out"] = [*facts["risk"]["left_out"], *facts["utility"]["left_out"]]
+    run.report("report: charts", 0.8)
+    return facts if version == "internal" else public_facts(facts)
+
+
+def page_facts(
+    release: Release,
+    making: Mapping[str, str] | None,
+    sha256: Mapping[str, str | None] | None,
+    salt: bytes | None,
+) -> dict[str, Any]:
+    """What report and dossier begin with: the facts of the release, and how it was made."""
+    making = making or {}
+    return release.facts(sha256=sha256, salt=salt) | {
         "report": "internal",
-        **_table_facts(release),
+        "original_sha256": (sha256 or {}).get("input"),
+        "sensitive": [column.name for column in release.sides.sensitive],
         "making": {key: text for key, text in making.items() if key in ("command", "spec")},
         "about": {
             "original": making.get("data"),
@@ -69,13 +85,6 @@ def report_facts(
         },
         "improvable": obstacle(release.problem) is None,
     }
-    run.report("report: risk", 0.1)
-    facts["risk"] = assess_risk(release) if judged is None else judged["risk"]
-    run.report("report: utility", 0.3)
-    facts["utility"] = measure_utility(release) if judged is None else judged["utility"]
-    facts["left_out"] = [*facts["risk"]["left_out"], *facts["utility"]["left_out"]]
-    run.report("report: charts", 0.8)
-    return facts if version == "internal" else public_facts(facts)
 
 
 def _table_facts(release: Release) -> dict[str, Any]:
@@ -87,7 +96,6 @@ def _table_facts(release: Release) -> dict[str, Any]:
         "class_sizes": _class_size_facts(sides),
         "guesses": guess_facts(sides),
         "item_levels": None if release.items is None else item_levels(release.items),
-        "sensitive": [column.name for column in sides.sensitive],
         "distributions": _distributions(columns, attributes),
         "riskiest": _riskiest_classes(sides),
     }

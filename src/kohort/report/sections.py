@@ -110,8 +110,7 @@ def _of_the_run(facts: dict[str, Any]) -> list[list[Any]]:
 _SAME = "The same input, spec, version and seed give the same release, byte for byte."
 _CUT = (
     "A time limit stopped the search, so the same input, spec, version and seed may give another release, "
-    "which "
-    "keeps the same promises."
+    "which keeps the same promises."
 )
 
 
@@ -151,9 +150,8 @@ def _classes_section(facts: dict[str, Any]) -> Section | None:
         sentence = f"All {_number(sizes['largest'], whom)} form one class."
     else:
         sentence = (
-            f"There are {facts['classes']:,} classes. The smallest has "
-            f"{_number(sizes['smallest'], whom)}, the median is {sizes['median']:,.0f}, and the largest "
-            f"has {sizes['largest']:,}."
+            f"There are {facts['classes']:,} classes. The smallest has {_number(sizes['smallest'], whom)}, "
+            f"the median is {sizes['median']:,.0f}, and the largest has {sizes['largest']:,}."
         )
     rows = [[entry["size"], entry["records"], percent(entry["share"])] for entry in sizes["bins"]]
     table = Table((f"{whom} in the class", f"{whom} in all", "share"), rows)

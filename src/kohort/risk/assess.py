@@ -287,10 +287,8 @@ def _journalist(sides: BeforeAfter, people: Population | None, threshold: float)
         "basis": "population",
         "sentence": (
             "Somebody who wants to find any person, and compares the table with the population of "
-            f"{people.records:,} "
-            f"people, finds a record with a chance of at most {percent(after['maximum'])}; in the original "
-            "it was "
-            f"{percent(before['maximum'])}."
+            f"{people.records:,} people, finds a record with a chance of at most "
+            f"{percent(after['maximum'])}; in the original it was {percent(before['maximum'])}."
         ),
     }
 

@@ -338,9 +338,6 @@ def _by_value(column: Column, guesses: GuessTally, show_values: bool) -> list[di
     order = np.lexsort((column.counts, -guesses.by_value))[:_MOST_VALUES]
     return [
         ({"value": column.texts[code]} if show_values else {})
-        | {
-            "share": float(column.counts[code] / len(column)),
-            "confidence": float(guesses.by_value[code]),
-        }
+        | {"share": float(column.counts[code] / len(column)), "confidence": float(guesses.by_value[code])}
         for code in order
     ]

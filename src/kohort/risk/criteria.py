@@ -54,10 +54,7 @@ Predicate = tuple[tuple[int, ...], np.ndarray]
 
 
 def single_out(
-    columns: Sequence[SeenColumn],
-    attempts: int,
-    rng: np.random.Generator,
-    persons: np.ndarray | None = None,
+    columns: Sequence[SeenColumn], attempts: int, rng: np.random.Generator, persons: np.ndarray | None = None
 ) -> dict[str, Any]:
     """Attack a table with the rarest predicates found in it; how often they succeed, and blind ones."""
     rarest, predicates = rarest_predicates(columns, attempts, rng)
@@ -190,11 +187,7 @@ def link(table: Lookups, targets: np.ndarray, rng: np.random.Generator) -> dict[
 
 
 def _linked(
-    table: Lookups,
-    first: np.ndarray,
-    second: np.ndarray,
-    targets: np.ndarray,
-    rng: np.random.Generator,
+    table: Lookups, first: np.ndarray, second: np.ndarray, targets: np.ndarray, rng: np.random.Generator
 ) -> tuple[int, int]:
     """How many targets are linked right by the release, and by the release without their own records."""
     one, other = (_fitting_part(table, part, targets) for part in (first, second))

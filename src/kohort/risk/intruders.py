@@ -156,11 +156,7 @@ def automatic_attempts(release: Release, *, targets: int = 500, seed: int = 0) -
 
 
 def _attempt(
-    sides: BeforeAfter,
-    person: int,
-    way: str,
-    others: Sequence[Column],
-    rng: np.random.Generator,
+    sides: BeforeAfter, person: int, way: str, others: Sequence[Column], rng: np.random.Generator
 ) -> Attempt:
     names = [attribute.name for attribute in sides.attributes]
     chosen = np.arange(len(names))

@@ -126,10 +126,7 @@ class ClassIndex:
 
 
 def look_up(
-    sides: BeforeAfter,
-    attributes: Sequence[int],
-    targets: np.ndarray,
-    known_items: np.ndarray | None,
+    sides: BeforeAfter, attributes: Sequence[int], targets: np.ndarray, known_items: np.ndarray | None
 ) -> tuple[Lookup, Lookup]:
     """Look targets (original records) up by some quasi-identifiers, before and after.
 

@@ -64,11 +64,7 @@ def _figures(sizes: np.ndarray) -> dict[str, Any]:
     if not len(sizes):
         return {"maximum": None, "average": None, "smallest_class": None}
     smallest = int(sizes.min())
-    return {
-        "maximum": 1 / smallest,
-        "average": float(len(sizes) / sizes.sum()),
-        "smallest_class": smallest,
-    }
+    return {"maximum": 1 / smallest, "average": float(len(sizes) / sizes.sum()), "smallest_class": smallest}
 
 
 def limit_verdicts(sizes: np.ndarray, limits: Sequence[RiskLimit]) -> list[dict[str, Any]]:

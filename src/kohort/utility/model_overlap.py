@@ -262,11 +262,7 @@ def number_overlap(release: Release, *, labels: Labels = "midpoint", seed: int =
 def _described(numbers: np.ndarray) -> dict[str, Any]:
     fit = fit_linear(np.ones((len(numbers), 1)), numbers)
     quartiles = np.quantile(numbers, [0.25, 0.5, 0.75]).tolist()
-    return {
-        "mean": float(fit.coefficients[0]),
-        "interval": fit.intervals[0].tolist(),
-        "quartiles": quartiles,
-    }
+    return {"mean": float(fit.coefficients[0]), "interval": fit.intervals[0].tolist(), "quartiles": quartiles}
 
 
 _NAME = re.compile(r"`([^`]+)`|([^`~+*:()^|]+)")

@@ -186,8 +186,7 @@ def item_query_error(pair: BasketPair, *, queries: int, seed: int) -> dict[str, 
     figures = relative_errors(true, estimated)
     sentence = (
         f"Of {queries:,} random queries for the number of baskets that hold one or two items, half are "
-        "answered from the "
-        f"release with an error of at most {percent(figures['median_relative_error'])}."
+        f"answered from the release with an error of at most {percent(figures['median_relative_error'])}."
     )
     return {"queries": queries, **figures, "sentence": sentence}
 

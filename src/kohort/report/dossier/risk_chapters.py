@@ -140,9 +140,7 @@ def _by_size(found: dict[str, Any]) -> Table:
 
 def _special(found: dict[str, Any]) -> Section:
     columns = sorted(found["columns"], key=lambda entry: -entry["share"])
-    tables = [
-        Table(("column", "share of all scores"), [[c["column"], percent(c["share"])] for c in columns]),
-    ]
+    tables = [Table(("column", "share of all scores"), [[c["column"], percent(c["share"])] for c in columns])]
     if found.get("values"):
         rows = [[v["column"], str(v["value"]), v["records"], percent(v["share"])] for v in found["values"]]
         tables.append(Table(("column", "value", "records", "share of all scores"), rows))

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kohort.algorithms import Progress, Run
-from kohort.algorithms.auto import obstacle
 from kohort.pipeline.approval import QUESTIONS
 from kohort.pipeline.public import public_version, two_digits
 from kohort.problem.models import RiskLimit
@@ -40,8 +39,9 @@ from kohort.report.dossier.risk_chapters import (
     tests_chapter,
     threats_chapter,
 )
+from kohort.report.facts import page_facts
 from kohort.report.html import about_rows, page_templates, page_title, write_page
-from kohort.report.public_facts import public_certificate, public_risk
+from kohort.report.public_facts import public_certificate, public_risk, some
 from kohort.risk import assess_risk
 from kohort.risk.criteria import three_criteria
 from kohort.risk.intruders import automatic_attempts, intruder_facts, near_numbers
@@ -80,14 +80,10 @@ def dossier_facts(
     Other arguments are those of `report_facts`.
     """
     check_version(version)
-    run, making = Run(progress=progress), dict(making or {})
+    run = Run(progress=progress)
     seed = release.request.seed if seed is None else seed
-    facts: dict[str, Any] = {
-        **release.facts(sha256=sha256, salt=salt),
-        **_said(release, making),
-        "original_sha256": None if sha256 is None else sha256.get("input"),
-        "human": None if human is None else dict(human),
-    }
+    facts = page_facts(release, making, sha256, salt) | _said(release)
+    facts["human"] = None if human is None else dict(human)
     run.report("dossier: risk", 0.05)
     options = {"population": population, "sampling_fraction": _fraction(release, sampling_fraction)}
     facts["risk"] = assess_risk(release, **options, targets=targets, seed=seed)
@@ -98,19 +94,10 @@ def dossier_facts(
     return facts if version == "internal" else _public_dossier(facts)
 
 
-def _said(release: Release, making: Mapping[str, str]) -> dict[str, Any]:
+def _said(release: Release) -> dict[str, Any]:
     """What is said about the release: by the steward, and of its columns and promises."""
     today, request = datetime.date.today(), release.request
     return {
-        "report": "internal",
-        "sensitive": [column.name for column in release.sides.sensitive],
-        "improvable": obstacle(release.problem) is None,
-        "making": {key: text for key, text in making.items() if key in ("command", "spec")},
-        "about": {
-            "original": making.get("data"),
-            "release": making.get("release"),
-            "date": today.isoformat(),
-        },
         "context": {key: request.context.get(key) for key in QUESTIONS},
         "reviews": [due_date(recipient, today).to_dict() for recipient in request.recipients],
         "limits": _limits(release),
@@ -175,7 +162,7 @@ _RECIPIENT = ("name", "purpose", "knows", "controls", "review")
 def _public_dossier(facts: dict[str, Any]) -> dict[str, Any]:
     """The facts of an internal dossier that everybody may see."""
     return {
-        **{name: facts[name] for name in _KEPT},
+        **some(facts, _KEPT),
         **public_certificate(public_version(facts)),
         "kohort": facts["kohort"],
         "report": "public",
@@ -185,7 +172,7 @@ def _public_dossier(facts: dict[str, Any]) -> dict[str, Any]:
         "scheme": None,
         "items": None,
         "linked": facts["linked"],
-        "attributes": [two_digits(_some(attribute, _ATTRIBUTE)) for attribute in facts["attributes"]],
+        "attributes": [two_digits(some(attribute, _ATTRIBUTE)) for attribute in facts["attributes"]],
         "risk": public_risk(facts["risk"]),
         "knowledge": facts["knowledge"] and _knowledge(facts["knowledge"]),
         "criteria": facts["criteria"] and _criteria(facts["criteria"]),
@@ -196,13 +183,9 @@ def _public_dossier(facts: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _some(facts: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    return {name: facts[name] for name in names}
-
-
 def _knowledge(found: dict[str, Any]) -> dict[str, Any]:
     """The sweep over the release alone."""
-    return _some(found, _SWEEP) | {"after": _some(found["after"], _SIDE)}
+    return some(found, _SWEEP) | {"after": some(found["after"], _SIDE)}
 
 
 def _criteria(found: dict[str, Any]) -> dict[str, Any]:
@@ -216,7 +199,7 @@ def _criteria(found: dict[str, Any]) -> dict[str, Any]:
 def _recipient(found: dict[str, Any]) -> dict[str, Any]:
     """A recipient and the risk of the release, without that of the original."""
     more = {name: found[name] for name in ("known", "after", "limits") if name in found}
-    return _some(found, _RECIPIENT) | more
+    return some(found, _RECIPIENT) | more
 
 
 def write_dossier(release: Release, path: str | Path, **options: Any) -> dict[str, Any]:
