@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import fields, make_dataclass
+from dataclasses import fields
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +12,7 @@ import typer
 
 from kohort.cli.bundles import Job, Printing, Reading, command
 from kohort.cli.options import Data, EventsFile, KeyFile, LedgerFile, SpecFile
+from kohort.cli.plain_help import Declared, bundle, option
 from kohort.cli.sources import command_to_copy, file_of, secret_key, shown
 from kohort.errors import counted
 from kohort.release.artefacts import ARTEFACTS
@@ -27,54 +28,31 @@ if TYPE_CHECKING:
     from kohort.release.targets import Target
 
 
-_TABLES: list[tuple[str, Any, Any]] = [
-    (
-        "out_table",
-        Annotated[
-            str | None,
-            typer.Option(
-                help=(
-                    "The table of the release, where --out is the URL of a database; one of this name is "
-                    "replaced."
-                )
-            ),
-        ],
-        None,
+_TABLES = {
+    "out_table": option(
+        str,
+        "The table of the release, where --out is the URL of a database; one of this name is replaced.",
     ),
-    (
-        "events_out",
-        Annotated[
-            Path | None, typer.Option(help="The published events; with --events, --out has the people.")
-        ],
-        None,
+    "events_out": option(Path, "The published events; with --events, --out has the people."),
+    "events_out_table": option(
+        str, "The table of the published events, where --out is the URL of a database."
     ),
-    (
-        "events_out_table",
-        Annotated[
-            str | None,
-            typer.Option(help="The table of the published events, where --out is the URL of a database."),
-        ],
-        None,
-    ),
-]
+}
 
 
-def _artefact_options() -> Iterator[tuple[str, Any, Any]]:
-    """The options of all that can be written with a release: name, annotation and default."""
+def _artefact_options() -> Iterator[tuple[str, Declared]]:
+    """The options of all that can be written with a release."""
     for artefact in ARTEFACTS:
-        yield artefact.name, Annotated[Path | None, typer.Option(help=artefact.help)], None
+        yield artefact.name, option(Path, artefact.help)
         for _, kind, default, words in artefact.said():
-            if kind is bool:
-                flag = typer.Option(f"--{words.keyword}", help=words.help)
-                yield words.keyword, Annotated[bool, flag], default
-            elif words.beside:  # left out, it can be told from what is said
-                option = typer.Option(help=words.help, show_default=default or True)
-                yield words.keyword, Annotated[kind | None, option], None
+            if words.beside:  # left out, it can be told from what is said
+                yield words.keyword, option(kind, words.help, show_default=default or True)
             else:
-                yield words.keyword, Annotated[kind, typer.Option(help=words.help)], default
+                named = {"name": words.keyword} if kind is bool else {}
+                yield words.keyword, option(kind, words.help, default, **named)
 
 
-_Written: Any = make_dataclass("_Written", [*_TABLES, *_artefact_options()], frozen=True)
+_Written: Any = bundle(**_TABLES, **dict(_artefact_options()))
 
 
 class Writing(_Written):
@@ -84,9 +62,8 @@ class Writing(_Written):
         """All files that are to be written; keys and salts are read before the long work."""
         from kohort.release.artefacts import ReleaseFiles, wanted
 
-        tables = {name for name, *_ in _TABLES}
         said = {field.name: getattr(self, field.name) for field in fields(self)}
-        artefacts = wanted({name: value for name, value in said.items() if name not in tables}, ledger)
+        artefacts = wanted({name: value for name, value in said.items() if name not in _TABLES}, ledger)
         return ReleaseFiles(self._target(out, on_spark=on_spark), artefacts)
 
     def _target(self, out: str, *, on_spark: bool) -> Target:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +12,7 @@ import typer
 
 from kohort.cli.bundles import Printing, Reading, command
 from kohort.cli.options import Data, SpecFile
+from kohort.cli.plain_help import bundle, option
 from kohort.cli.sources import file_of
 
 if TYPE_CHECKING:
@@ -21,32 +22,30 @@ if TYPE_CHECKING:
     from kohort.comparison import Settings
 
 
-@dataclass(frozen=True)
-class Sweep:
-    """The parameters of privacy models that are swept besides k."""
+_Swept: Any = bundle(
+    l=option(str, "Values of l, such as 2,3, for the spec's diversity.", name="l"),
+    alpha=option(str, "Values of alpha, such as 0.2,0.5, instead of the spec's."),
+    t=option(str, "Values of t, such as 0.1,0.2, for the spec's closeness.", name="t"),
+)
 
-    l: Annotated[  # noqa: E741
-        str | None, typer.Option("--l", help="Values of l, such as 2,3, for the spec's diversity.")
-    ] = None
-    alpha: Annotated[
-        str | None, typer.Option(help="Values of alpha, such as 0.2,0.5, instead of the spec's.")
-    ] = None
-    t: Annotated[
-        str | None, typer.Option("--t", help="Values of t, such as 0.1,0.2, for the spec's closeness.")
-    ] = None
+
+class Sweep(_Swept):
+    """The parameters of privacy models that are swept besides k."""
 
     def values(self, k: str | None) -> dict[str, Any]:
         """The values of each parameter, k among them."""
         return {"k": _numbers(k, int), **{name: _numbers(text) for name, text in asdict(self).items()}}
 
 
-@dataclass(frozen=True)
-class Measuring:
-    """How the releases are measured."""
+_Measured: Any = bundle(
+    queries=option(int, "How many COUNT queries to ask for the query error.", 1000),
+    seed=option(int, "The seed of the queries and of the people looked up.", 0),
+    time_limit=option(float, "Seconds allowed for each release."),
+)
 
-    queries: Annotated[int, typer.Option(help="How many COUNT queries to ask for the query error.")] = 1000
-    seed: Annotated[int, typer.Option(help="The seed of the queries and of the people looked up.")] = 0
-    time_limit: Annotated[float | None, typer.Option(help="Seconds allowed for each release.")] = None
+
+class Measuring(_Measured):
+    """How the releases are measured."""
 
     def settings(self, spec: Path, out: Path | None) -> Settings:
         from kohort.comparison import Settings

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +9,8 @@ import typer
 
 from kohort.cli.bundles import Job, Printing, Reading, command
 from kohort.cli.options import Data, EventsFile, KeyFile, SpecFile
-from kohort.cli.risk import InPopulation
+from kohort.cli.plain_help import bundle, option
+from kohort.cli.risk import POPULATION, InPopulation
 from kohort.cli.sources import file_of, secret_key
 
 if TYPE_CHECKING:
@@ -19,22 +19,20 @@ if TYPE_CHECKING:
     from kohort.release.release import Release
 
 
-@dataclass(frozen=True)
-class Testing(InPopulation):
-    """What is tested for the dossier, and the files of the intruder test."""
+_Tests: Any = bundle(
+    version=option(str, "'internal' shows values of the data; 'public' does not.", "internal"),
+    targets=option(int, "How many people each attack looks for.", 500),
+    **POPULATION,
+    intruder_form=option(
+        Path, "Also write a blank form for human attempts (.csv to read back, .html to print)."
+    ),
+    intruder_results=option(Path, "A form that was filled in (.csv), to be summarized in the dossier."),
+    intruder_log=option(Path, "", hidden=True),  # retired: refused
+)
 
-    version: Annotated[str, typer.Option(help="'internal' shows values of the data; 'public' does not.")] = (
-        "internal"
-    )
-    targets: Annotated[int, typer.Option(help="How many people each attack looks for.")] = 500
-    intruder_form: Annotated[
-        Path | None,
-        typer.Option(help="Also write a blank form for human attempts (.csv to read back, .html to print)."),
-    ] = None
-    intruder_results: Annotated[
-        Path | None, typer.Option(help="A form that was filled in (.csv), to be summarized in the dossier.")
-    ] = None
-    intruder_log: Annotated[Path | None, typer.Option(hidden=True)] = None  # retired: refused
+
+class Testing(_Tests, InPopulation):
+    """What is tested for the dossier, and the files of the intruder test."""
 
     def check(self, out: Path) -> None:
         """Refuse what cannot be written, before long work."""

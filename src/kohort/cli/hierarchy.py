@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +10,7 @@ import typer
 
 from kohort.cli.bundles import ColumnReading, Printing, Reading, command
 from kohort.cli.options import Data
-from kohort.cli.plain_help import Command, Group
+from kohort.cli.plain_help import Command, Group, bundle, option
 from kohort.cli.sources import command_to_copy, file_of
 
 if TYPE_CHECKING:
@@ -72,47 +72,31 @@ def optional_column(
 _WAYS = ("auto", "intervals", "quantiles", "mask", "code", "date", "order", "frequency", "flat")
 
 
-@dataclass(frozen=True)
-class Building:
-    """How a hierarchy is built: one of the ways, and what goes with it."""
+_Ways: Any = bundle(
+    auto=option(bool, "Choose the kind of hierarchy by the values (the default).", False, name="auto"),
+    intervals=option(str, "Intervals of numbers with these widths, such as 5,10,20."),
+    origin=option(str, "A number at which an interval begins."),
+    top=option(str, "Numbers from this one upwards become one interval."),
+    bottom=option(str, "Numbers below this one become one interval."),
+    quantiles=option(
+        int, "Split numbers into N parts of about equally many records, and each part into N again."
+    ),
+    depth=option(int, "How many times quantiles are split."),
+    mask=option(str, "Mask codes character by character, from the right or the left."),
+    char=option(str, "The character used for masking."),
+    code=option(str, "Codes with levels in them: icd10, us-zip, country and others."),
+    date=option(str, "Group dates into these periods, such as month,quarter,year."),
+    order=option(
+        str, "Group neighbours in this order: natural, frequency, file, or a list of the values: a,b,c."
+    ),
+    fanout=option(str, "How many neighbours form a group, level by level, such as 4 or 4,2."),
+    frequency=option(int, "Group the rarest values first, N at a time."),
+    flat=option(bool, "Publish either the value itself or *.", False, name="flat"),
+)
 
-    auto: Annotated[
-        bool, typer.Option("--auto", help="Choose the kind of hierarchy by the values (the default).")
-    ] = False
-    intervals: Annotated[
-        str | None, typer.Option(help="Intervals of numbers with these widths, such as 5,10,20.")
-    ] = None
-    origin: Annotated[str | None, typer.Option(help="A number at which an interval begins.")] = None
-    top: Annotated[str | None, typer.Option(help="Numbers from this one upwards become one interval.")] = None
-    bottom: Annotated[str | None, typer.Option(help="Numbers below this one become one interval.")] = None
-    quantiles: Annotated[
-        int | None,
-        typer.Option(
-            help="Split numbers into N parts of about equally many records, and each part into N again."
-        ),
-    ] = None
-    depth: Annotated[int | None, typer.Option(help="How many times quantiles are split.")] = None
-    mask: Annotated[
-        str | None, typer.Option(help="Mask codes character by character, from the right or the left.")
-    ] = None
-    char: Annotated[str | None, typer.Option(help="The character used for masking.")] = None
-    code: Annotated[
-        str | None, typer.Option(help="Codes with levels in them: icd10, us-zip, country and others.")
-    ] = None
-    date: Annotated[
-        str | None, typer.Option(help="Group dates into these periods, such as month,quarter,year.")
-    ] = None
-    order: Annotated[
-        str | None,
-        typer.Option(
-            help="Group neighbours in this order: natural, frequency, file, or a list of the values: a,b,c."
-        ),
-    ] = None
-    fanout: Annotated[
-        str | None, typer.Option(help="How many neighbours form a group, level by level, such as 4 or 4,2.")
-    ] = None
-    frequency: Annotated[int | None, typer.Option(help="Group the rarest values first, N at a time.")] = None
-    flat: Annotated[bool, typer.Option("--flat", help="Publish either the value itself or *.")] = False
+
+class Building(_Ways):
+    """How a hierarchy is built: one of the ways, and what goes with it."""
 
     def asked(self) -> dict[str, Any]:
         """The options that are given, as a spec writes them."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,22 +9,25 @@ import typer
 
 from kohort.cli.bundles import Printing, Reading, command
 from kohort.cli.options import EventsFile, KeyFile, LedgerFile, header_option
+from kohort.cli.plain_help import bundle, option
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 
-@dataclass(frozen=True)
-class InPopulation:
-    """What is known of the population that a table is of."""
+POPULATION = {
+    "population": option(Path, "A table of the population, with the same quasi-identifiers."),
+    "population_header": (Annotated[bool | None, header_option("population-header", "that table")], None),
+    "sampling_fraction": option(float, "The share of the population that the table holds."),
+}
 
-    population: Annotated[
-        Path | None, typer.Option(help="A table of the population, with the same quasi-identifiers.")
-    ] = None
-    population_header: Annotated[bool | None, header_option("population-header", "that table")] = None
-    sampling_fraction: Annotated[
-        float | None, typer.Option(help="The share of the population that the table holds.")
-    ] = None
+
+class InPopulation:
+    """What is known of the population that a table is of: `population` and the options beside it."""
+
+    population: Path | None
+    population_header: bool | None
+    sampling_fraction: float | None
 
     def options(self) -> dict[str, Any]:
         """The options as keywords of `Release.risk` and `Release.dossier`; the table is read."""
@@ -38,24 +40,20 @@ class InPopulation:
         return {"population": people, "sampling_fraction": self.sampling_fraction}
 
 
-@dataclass(frozen=True)
-class Adversary(InPopulation):
-    """What the adversary knows, and how the risk is judged."""
+_Attack: Any = bundle(
+    known=option(
+        str, "The quasi-identifiers that the adversary knows, separated by commas.", show_default="all"
+    ),
+    **POPULATION,
+    threshold=option(
+        float, "A record whose chance of being found is above this is at risk.", show_default="1/k, else 0.2"
+    ),
+    targets=option(int, "How many people the adversary looks up.", 1000),
+)
 
-    known: Annotated[
-        str | None,
-        typer.Option(
-            help="The quasi-identifiers that the adversary knows, separated by commas.", show_default="all"
-        ),
-    ] = None
-    threshold: Annotated[
-        float | None,
-        typer.Option(
-            help="A record whose chance of being found is above this is at risk.",
-            show_default="1/k, else 0.2",
-        ),
-    ] = None
-    targets: Annotated[int, typer.Option(help="How many people the adversary looks up.")] = 1000
+
+class Adversary(_Attack, InPopulation):
+    """What the adversary knows, and how the risk is judged."""
 
     def options(self) -> dict[str, Any]:
         known = None if self.known is None else [name.strip() for name in self.known.split(",")]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +10,7 @@ import typer
 from kohort.cli.bundles import Printing, ReleaseReading, command
 from kohort.cli.evidence import Tables, read_tables, review_facts, show_review, verify_together
 from kohort.cli.options import KeyFile, LedgerFile
+from kohort.cli.plain_help import bundle, option
 from kohort.cli.sources import file_of
 from kohort.errors import counted
 
@@ -41,78 +41,50 @@ _NEEDS = (
 )
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """What a release is checked against."""
-
-    spec: Annotated[
-        Path | None, typer.Option(help="The spec: the role of each column and what is promised (YAML).")
-    ] = None
-    original: Annotated[
-        str | None,
-        typer.Option(
-            help=(
-                "Also check every value and record against the original: a file, or the URL of a database "
-                "with --original-table or --original-query."
-            )
-        ),
-    ] = None
-    events: Annotated[
-        Path | None, typer.Option(help="The published events, where the release is people and events.")
-    ] = None
-    original_events: Annotated[
-        Path | None, typer.Option(help="The original of the events, beside --original.")
-    ] = None
-    order_file: Annotated[
-        Path | None, typer.Option(help="The order file, written by 'kohort anonymize --order-file'.")
-    ] = None
-    certificate: Annotated[
-        Path | None, typer.Option(help="Also check every claim of this certificate (JSON).")
-    ] = None
-    public_key: Annotated[
-        Path | None, typer.Option(help="Also check the certificate's signature by this key (PEM).")
-    ] = None
-    salt: Annotated[
-        Path | None,
-        typer.Option(
-            help="Also check, with the salt given to anonymize, that the original is the certified one."
-        ),
-    ] = None
-
-    review: Annotated[
+_Given: Any = bundle(
+    spec=option(Path, "The spec: the role of each column and what is promised (YAML)."),
+    original=option(
+        str,
+        "Also check every value and record against the original: a file, or the URL of a database with "
+        "--original-table or --original-query.",
+    ),
+    events=option(Path, "The published events, where the release is people and events."),
+    original_events=option(Path, "The original of the events, beside --original."),
+    order_file=option(Path, "The order file, written by 'kohort anonymize --order-file'."),
+    certificate=option(Path, "Also check every claim of this certificate (JSON)."),
+    public_key=option(Path, "Also check the certificate's signature by this key (PEM)."),
+    salt=option(
+        Path, "Also check, with the salt given to anonymize, that the original is the certified one."
+    ),
+    review=option(
         bool,
-        typer.Option(
-            "--review",
-            help="Also review it: dates of review, and the risk for each recipient of the spec, today.",
-        ),
-    ] = False
-    on: Annotated[
-        str | None, typer.Option(help="The date of the review, such as 2027-06-30.", show_default="today")
-    ] = None
-    population: Annotated[
-        Path | None,
-        typer.Option(help="With --review: a newer table of the population, to compare the release with."),
-    ] = None
-    ledger: LedgerFile = None
-    earlier: Annotated[
-        list[str] | None,
-        typer.Option(
-            help=(
-                "With --ledger, an earlier release, from the first on: its file, its original and its order "
-                "file, separated by commas; may be repeated."
-            ),
-            show_default=False,
-        ),
-    ] = None
-    key_file: KeyFile = None
+        "Also review it: dates of review, and the risk for each recipient of the spec, today.",
+        False,
+        name="review",
+    ),
+    on=option(str, "The date of the review, such as 2027-06-30.", show_default="today"),
+    population=option(Path, "With --review: a newer table of the population, to compare the release with."),
+    ledger=(LedgerFile, None),
+    earlier=option(
+        list[str],
+        "With --ledger, an earlier release, from the first on: its file, its original and its order file, "
+        "separated by commas; may be repeated.",
+        show_default=False,
+    ),
+    key_file=(KeyFile, None),
+)
+
+
+class Evidence(_Given):
+    """What a release is checked against."""
 
     def refuse_incomplete(self) -> None:
         """Refuse options that make no sense without others."""
         from kohort.errors import InputError
 
-        for option, needed, why in _NEEDS:
-            if getattr(self, option) and not all(getattr(self, name) for name in needed):
-                raise InputError(f"--{option.replace('_', '-')} {why}")
+        for given, needed, why in _NEEDS:
+            if getattr(self, given) and not all(getattr(self, name) for name in needed):
+                raise InputError(f"--{given.replace('_', '-')} {why}")
         if (self.on or self.population) and not self.review:
             raise InputError("--on and --population are about a review: add --review.")
         if not self.certificate and not self.spec:
