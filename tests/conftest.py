@@ -234,6 +234,12 @@ def pytest_collection_modifyitems(items, config):
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers():
+    """One more than there are cores: tests wait for files, time limits, servers and browsers."""
+    return (os.cpu_count() or 1) + 1
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """Deal out whole files, in the order of the list; all files of Spark to one process, which starts it."""
     from xdist.scheduler import LoadScopeScheduling
