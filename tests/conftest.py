@@ -25,6 +25,7 @@ from database_places import (
 )
 from frames import AWKWARD, MAKERS, PLAIN
 from kohort.kernels.compiled import Kernel
+from trials import QUICK
 
 # Tests that need more than this process have a marker, at the top of their file or above the test; fixtures
 # that start Spark or a server bring theirs (OF_FIXTURES). `make test` leaves all of these out (--quick).
@@ -55,6 +56,7 @@ LONGEST = (
     "compiling/test_compile.py",
     "test_notebooks.py",
     "test_packaging.py",
+    "pipeline/test_public_figures.py",
     "algorithms/mondrian/test_regions.py",
     "io/test_folders.py",
     "report/test_page.py",
@@ -198,6 +200,8 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    if config.option.quick:  # before any test is imported, and before workers start
+        os.environ[QUICK] = "1"
     for name, what in TIERS.items():
         config.addinivalue_line("markers", f"{name}: {what}; left out by --quick")
     config.left_out = Counter()
@@ -227,6 +231,12 @@ def pytest_collection_modifyitems(items, config):
     items.sort(
         key=lambda item: next((place[p] for p in (item.path, item.path.parent) if p in place), len(place))
     )
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers():
+    """One more than there are cores: tests wait for files, time limits, servers and browsers."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(optionalhook=True)

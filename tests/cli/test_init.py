@@ -65,7 +65,7 @@ def test_the_spec_works_with_its_options(tmp_path, name):
     assert ("alpha" in options["privacy"]) == (name != "adult.csv")  # where one value has most records
     assert {"suppressed", "labels", "nulls", "others", "shuffle", "weights", "time_limit"} < set(options)
     spec.write_text(text, encoding="utf-8")
-    out = ("--out", tmp_path / "r.csv", "--time-limit", 2)  # not the minute that the spec allows
+    out = ("--out", tmp_path / "r.csv", "--time-limit", 0.5)  # not the minute that the spec allows
     assert run("anonymize", data, "--spec", spec, *out, "--quiet").exit == 0
 
 

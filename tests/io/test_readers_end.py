@@ -58,6 +58,7 @@ def damaged(folder: Path, ending: str) -> Path:
     return path
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize(
     "ending",
     [

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from kohort.io.ledger_file import read_ledger
 
 RUNS, ROUNDS = 6, 5
@@ -37,6 +39,7 @@ for number in range(rounds):
 """
 
 
+@pytest.mark.processes
 def test_each_release_that_is_written_is_in_the_ledger(tmp_path):
     runs = [
         subprocess.Popen(

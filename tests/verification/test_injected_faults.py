@@ -46,7 +46,7 @@ TABLE = pa.table(
         "person": [f"p{i // 3}" for i in range(N)],
         "age": np.sort(RNG.integers(20, 70, N)),
         "town": RNG.choice(list("abcd"), N),
-        "wage": np.round(RNG.lognormal(3, 0.4, N), 1),
+        "wage": np.round(RNG.lognormal(3, 0.4, N), 1) + np.arange(N) / 10_000,  # nobody's is another's
         "ill": RNG.choice(["flu", "cold", "gout"], N, p=[0.6, 0.3, 0.1]),
         "seen": [START + datetime.timedelta(days=7 * i) for i in range(N)],
     }

@@ -49,7 +49,7 @@ def test_neighbours_are_the_nearest(problem):
 
 def test_neighbours_of_more_rows_than_a_box_holds():
     rng = np.random.default_rng(5)
-    columns = {f"q{j}": rng.choice(list("abcdefgh"), 400).tolist() for j in range(4)}
+    columns = {f"q{j}": rng.choice(list("abcdefgh"), 250).tolist() for j in range(4)}
     tree = ko.Hierarchy.from_paths([(v, "ad" if v < "e" else "eh", "*") for v in "abcdefgh"])
     problem = problem_of(columns, dict.fromkeys(columns, tree), 7)
     graph = NeighbourGraph.of(problem)

@@ -91,6 +91,7 @@ def adult(**options):
     return ko.anonymize(people, **asked | options)
 
 
+@pytest.mark.benchmarks
 @pytest.mark.parametrize("models", [[], [ko.LDiversity("occupation", 2, kind="distinct")]])
 def test_it_comes_close_to_the_search_with_all_closed_records(monkeypatch, models):
     asked = {"privacy": [ko.KAnonymity(5), *models]}

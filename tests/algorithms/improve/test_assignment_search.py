@@ -17,6 +17,7 @@ from kohort.algorithms.improve.kernels.open_slots import sync_lists
 from kohort.algorithms.mining.closed_records import mine_closed_records, record_costs
 from kohort.algorithms.proofs.dual_bound import DualPrices
 from small_problems import problem_of, random_columns
+from trials import trials
 
 GRAIN = 256  # costs and prices are multiples of 1/256, so that sums are exact in any order
 MUS = (0.0, 1 / 128, 1 / 32, 1.0, 1024.0)
@@ -256,7 +257,7 @@ def test_records_over_many_rows_are_candidates_in_few_rounds():
 @given(settled_searches(), st.integers(0, 1000))
 def test_a_round_never_costs_more(search, seed):
     near = search.near()
-    for number in range(8):
+    for number in range(trials(2, 8)):
         before = search.state.figures[0].real_cost
         args = search.offers, search.promises, search.state, near, seed + number, 1, search.scratch, 0.0
         n_better = slot_ruin.ruin_and_recreate(*args)

@@ -204,7 +204,7 @@ def test_promises_about_sensitive_values_are_kept(seed, kind, worth):
 @pytest.mark.parametrize("labels", ["tight", "hierarchy"])
 def test_tight_labels_and_free_intervals_lose_less_than_with_mondrian(labels):
     ours, theirs = (
-        adult(1000, 5, labels, algorithm="improve", time_limit=2),
+        adult(1000, 5, labels, algorithm="improve", time_limit=1),
         adult(1000, 5, labels, algorithm="mondrian"),
     )
     assert ours.cost < 0.9 * theirs.cost

@@ -235,10 +235,10 @@ def test_kinds_of_models_without_a_rule_are_refused_and_auto_takes_mondrian():
 
 
 def test_auto_improves_and_says_how_long_at_most():
-    without, with_limit = adult(500, algorithm="auto"), adult(500, algorithm="auto", time_limit=2)
+    without, with_limit = adult(500, algorithm="auto"), adult(500, algorithm="auto", time_limit=0.5)
     assert (without.algorithm, with_limit.algorithm) == ("improve", "improve")
     assert without.notes[0].endswith("it usually loses the least information, and takes at most 60 s.")
-    assert with_limit.notes[0].endswith("it usually loses the least information, and takes at most 2 s.")
+    assert with_limit.notes[0].endswith("it usually loses the least information, and takes at most 0.5 s.")
     assert without.cost < adult(500, algorithm="mondrian").cost
 
 

@@ -159,7 +159,7 @@ def test_many_texts_without_a_hierarchy_take_no_square_of_memory():
     """One group of 20,000 names that nothing tells apart: the costs of all pairs would take 3 gigabytes."""
     table = pa.table({"name": [f"n{n}" for n in range(20_000)], "sex": ["f", "m"] * 10_000})
     tracemalloc.start()
-    release = ko.anonymize(table, quasi_identifiers=["name", "sex"], k=5, algorithm="improve", time_limit=5)
+    release = ko.anonymize(table, quasi_identifiers=["name", "sex"], k=5, algorithm="improve", time_limit=1)
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert release.verdict.holds

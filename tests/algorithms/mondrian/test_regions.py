@@ -13,6 +13,7 @@ from kohort.algorithms.compact_rows import compact_rows
 from kohort.algorithms.mondrian.cut_regions import LEAST_REGION, RegionRules, cut_regions
 from kohort.algorithms.mondrian.region_tree import NodeCut, RegionTree
 from kohort.algorithms.run import Run
+from trials import trials
 
 N = 120_000
 
@@ -56,7 +57,7 @@ def _solved(people, privacy, **options):
         ([ko.KAnonymity(50)], {"choose": "range"}),
         ([ko.KAnonymity(10), ko.LDiversity("diagnosis", 4)], {}),
         ([ko.KAnonymity(10), ko.TCloseness("diagnosis", 0.3)], {}),
-    ],
+    ][: trials(2, 5)],
 )
 def test_every_group_lies_in_one_region(people, privacy, options):
     release = _solved(people, privacy, **options)
@@ -89,7 +90,7 @@ def test_a_pool_that_is_too_small_borrows_the_first_records(people):
         (10, ko.LDiversity("diagnosis", 4, kind="recursive", c=1)),
         (10, ko.AlphaDeassociation("diagnosis", 0.4, values=["stroke", "diabetes"])),
         (10, ko.TCloseness("diagnosis", 0.3)),
-    ],
+    ][: trials(2, 5)],
     ids=lambda case: getattr(case, "name", str(case)),
 )
 def test_every_group_of_people_lies_in_one_region(visits, k, model):
