@@ -7,8 +7,16 @@ from typing import Any
 from kohort.errors import counted
 from kohort.problem.costs import COSTS
 from kohort.report import charts
-from kohort.report.drawn_sections import columns_section, distributions_section, risk_section, utility_section
-from kohort.report.page import Figure, Section, Table, drawn
+from kohort.report.page import (
+    Figure,
+    Section,
+    Table,
+    columns_section,
+    distributions_section,
+    drawn,
+    risk_section,
+    utility_section,
+)
 from kohort.report.sentences import (
     advice_sentences,
     capitalized,

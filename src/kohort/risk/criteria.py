@@ -30,7 +30,7 @@ from kohort.errors import percent
 from kohort.parameters import Seed, Within, check_option
 from kohort.pipeline.before_after import BeforeAfter
 from kohort.risk.inference import Fitting, compared, infer, rate
-from kohort.risk.knowledge_kernel import refined
+from kohort.risk.kernels import refined
 from kohort.risk.seen_columns import (
     LabelIndex,
     Lookups,

@@ -21,8 +21,8 @@ from kohort.data.column import Column
 from kohort.errors import counted, percent
 from kohort.kernels.threads import in_threads
 from kohort.pipeline.before_after import BeforeAfter
+from kohort.risk.kernels import nearest_records
 from kohort.risk.linkage import wilson
-from kohort.risk.near_numbers_kernel import nearest_records
 from kohort.risk.seen_columns import drawn_targets, other_columns
 
 if TYPE_CHECKING:

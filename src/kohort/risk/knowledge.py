@@ -24,7 +24,7 @@ import numpy as np
 from kohort.data.dataset import distinct_rows
 from kohort.errors import counted, percent
 from kohort.pipeline.before_after import BeforeAfter
-from kohort.risk.knowledge_kernel import people_in_classes, refined
+from kohort.risk.kernels import people_in_classes, refined
 
 _MOST_VALUES = 20
 

@@ -1,4 +1,4 @@
-"""Who fits what is known of a person: the inner loops of a linkage attack."""
+"""The inner loops of attacks: who fits what is known, classes by one more column, nearest records."""
 
 from __future__ import annotations
 
@@ -101,3 +101,72 @@ def _has_all(known, first, last, start, end):
         if not found:
             return False
     return True
+
+
+@kernel
+def refined(class_of, n_classes, codes, order):
+    """The classes of rows after a column is added: equal before, and equal in the column. O(rows).
+
+    order  the rows by their code in the column: all rows of a class with the same code follow each other
+           among those of the class, so that a new class begins wherever the code changes
+    """
+    last_code = np.full(n_classes, -1, np.int64)
+    current = np.zeros(n_classes, np.int64)
+    fine = np.empty(len(class_of), np.int64)
+    n_fine = 0
+    for place in range(len(order)):
+        row = order[place]
+        coarse, code = class_of[row], codes[row]
+        if last_code[coarse] != code:
+            last_code[coarse] = code
+            current[coarse] = n_fine
+            n_fine += 1
+        fine[row] = current[coarse]
+    return fine, n_fine
+
+
+@kernel
+def people_in_classes(class_of, n_classes, persons, order):
+    """How many different people each class has; `order` are the rows by their person. O(rows)."""
+    last = np.full(n_classes, -1, np.int64)
+    people = np.zeros(n_classes, np.int64)
+    for place in range(len(order)):
+        row = order[place]
+        group = class_of[row]
+        if last[group] != persons[row]:
+            last[group] = persons[row]
+            people[group] += 1
+    return people
+
+
+@kernel
+def nearest_records(points, records, own, group_of, group):
+    """For each point how many records are nearest to it, equally, and whether its own is among them.
+
+    points, records  points and records by columns
+    own              per point its own record
+    group_of, group  the group of each record, and that of each point: only records of it count; -1: all do
+
+    O(points * records * columns).
+    """
+    n_nearest = np.zeros(len(points), np.int64)
+    is_own = np.zeros(len(points), np.bool_)
+    for p in range(len(points)):
+        least = np.inf
+        for r in range(len(records)):
+            if group[p] >= 0 and group_of[r] != group[p]:
+                continue
+            square = 0.0
+            for c in range(records.shape[1]):
+                step = points[p, c] - records[r, c]
+                square += step * step
+                if square > least:
+                    break
+            if square < least:
+                least = square
+                n_nearest[p] = 1
+                is_own[p] = r == own[p]
+            elif square == least:
+                n_nearest[p] += 1
+                is_own[p] = is_own[p] or r == own[p]
+    return n_nearest, is_own
