@@ -118,13 +118,12 @@ class SparkRelease(Release):
         source.release()
 
     def _target(self, out: Any, events: Any) -> Target:
-        if events is not None:
-            raise InputError("The release is one file: leave out the one for the events.")
-        return ClusterTarget(str(out), lambda: self.frame.sparkSession, named=self.input_files is not None)
+        named = self.input_files is not None
+        return ClusterTarget(str(out), lambda: self.frame.sparkSession, named, events)
 
 
 @dataclass(frozen=True)
-class ClusterTarget:
+class ClusterTarget(Target):
     """A path that Spark writes, a folder of files; one that exists already is refused.
 
     spark  gives the session of Spark's, which may have to be started
@@ -134,21 +133,15 @@ class ClusterTarget:
     out: str
     spark: Callable[[], Any]
     named: bool = True
+    events: Any = None
 
     @property
     def name(self) -> str:
         return PurePosixPath(self.out).name
 
-    @property
-    def written(self) -> list[Any]:
-        return [self.out]
-
-    @property
-    def files(self) -> list[Path]:
-        return []
-
     def refuse(self, request: Request, shape: BasketShape | None, artefacts: Sequence[Artefact]) -> None:
         refuse_on_spark(request)
+        super().refuse(request, shape, artefacts)
         kind = format_of_path(self.out)[0]
         for artefact in artefacts:
             if not artefact.spark:

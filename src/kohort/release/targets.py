@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -53,63 +53,62 @@ class WrittenTables:
     notes: tuple[str, ...] = ()
 
 
-class Target(Protocol):
-    """A place that a release is written to."""
+class Target:
+    """A place that a release is written to: `out` for the table, and `events` where there are two."""
+
+    out: Any
+    events: Any = None
 
     @property
     def name(self) -> str:
         """The name of the published table, for the report."""
-        ...
+        return str(self.out.name)
 
     @property
     def written(self) -> list[Any]:
         """What is written, as people are told."""
-        ...
+        return [place for place in (self.out, self.events) if place is not None]
 
     @property
     def files(self) -> list[Path]:
         """The files that are written."""
-        ...
+        return []
 
     def refuse(self, request: Request, shape: BasketShape | None, artefacts: Sequence[Artefact]) -> None:
-        """Refuse what does not go with this place."""
+        """Refuse what does not go with this place: one for two tables, two for one."""
+        if (request.events is None) != (self.events is None):
+            raise InputError(
+                "A release of people and events is two files: name that of the events, too (--events-out, in "
+                "Python: write(out, events=...))."
+                if self.events is None
+                else "The release is one file: leave out the one for the events."
+            )
 
     def refuse_reads(self, shape: BasketShape | None, reads: Collection[Path | DatabaseTable | None]) -> None:
         """Refuse a place that cannot be written, or that is read; best called before long work."""
 
     def tables(
         self, release: Release, outputs: Outputs, files: Collection[Path], progress: Progress | None
-    ) -> Any:
-        """A context: the tables in drafts, all of which get their names at its end, or none does."""
-        ...
+    ) -> AbstractContextManager[WrittenTables]:
+        """The tables in drafts, all of which get their names at the end of the context, or none does."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class FileTarget:
+class FileTarget(Target):
     """Files for the release: one, or one with the people and one with the events."""
 
     out: Path
     events: Path | None = None
 
     @property
-    def name(self) -> str:
-        return self.out.name
-
-    @property
-    def written(self) -> list[Any]:
-        return self.files
-
-    @property
     def files(self) -> list[Path]:
-        return [path for path in (self.out, self.events) if path is not None]
+        return self.written
 
     def refuse(self, request: Request, shape: BasketShape | None, artefacts: Sequence[Artefact]) -> None:
-        _refuse_events(request, self.events)
+        super().refuse(request, shape, artefacts)
         for path in self.files if shape is None else ():
             format_of(path)
-
-    def refuse_reads(self, shape: BasketShape | None, reads: Collection[Path | DatabaseTable | None]) -> None:
-        pass  # the outputs of a run know which files it reads
 
     @contextmanager
     def tables(
@@ -122,26 +121,14 @@ class FileTarget:
 
 
 @dataclass(frozen=True)
-class DatabaseTarget:
+class DatabaseTarget(Target):
     """A table of a database for the release, or two of them; committed with the files beside them."""
 
     out: DatabaseTable
     events: DatabaseTable | None = None
 
-    @property
-    def name(self) -> str:
-        return self.out.name
-
-    @property
-    def written(self) -> list[Any]:
-        return [table for table in (self.out, self.events) if table is not None]
-
-    @property
-    def files(self) -> list[Path]:
-        return []
-
     def refuse(self, request: Request, shape: BasketShape | None, artefacts: Sequence[Artefact]) -> None:
-        _refuse_events(request, self.events)
+        super().refuse(request, shape, artefacts)
         if any(artefact.name == "ledger" for artefact in artefacts):
             raise UnsupportedError(
                 "A release that is tied to a ledger is written to a file: both are replaced, or neither is. "
@@ -193,17 +180,6 @@ def target_of(out: str | Path | DatabaseTable, events: str | Path | DatabaseTabl
     if isinstance(out, DatabaseTable) or isinstance(events, DatabaseTable):
         raise InputError("People and events are written to two files, or to two tables of one database.")
     return FileTarget(Path(out), None if events is None else Path(events))
-
-
-def _refuse_events(request: Request, events: Path | DatabaseTable | None) -> None:
-    """Refuse one place for two tables, and two for one."""
-    if (request.events is None) != (events is None):
-        raise InputError(
-            "A release of people and events is two files: name that of the events, too (--events-out, in "
-            "Python: write(out, events=...))."
-            if events is None
-            else "The release is one file: leave out the one for the events."
-        )
 
 
 def _write_tables(
