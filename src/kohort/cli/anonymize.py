@@ -252,7 +252,6 @@ def apply(
 
     Example: **kohort apply maps.json new-people.csv --out new-release.csv --unseen suppress --k 10**
     """
-
     from kohort.cli.sources import secret_key
     from kohort.data.dataset import Dataset
     from kohort.files.outputs import Outputs

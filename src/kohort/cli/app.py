@@ -10,12 +10,11 @@ import warnings
 import typer
 
 from kohort.cli.anonymize import anonymize, apply
-from kohort.cli.catalogue import algorithms, compile_kernels, models
+from kohort.cli.catalogue import algorithms, compile_kernels, key, models
 from kohort.cli.compare import compare, frontier
 from kohort.cli.demo import demo
 from kohort.cli.dossier import dossier
 from kohort.cli.hierarchy import hierarchy
-from kohort.cli.key import key
 from kohort.cli.ledger import ledger
 from kohort.cli.plain_help import Command, Group
 from kohort.cli.profile import init, profile

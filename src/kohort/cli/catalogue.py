@@ -1,8 +1,9 @@
-"""kohort algorithms, kohort models and kohort compile: what there is, and what each does."""
+"""Commands that need no table: kohort algorithms, kohort models, kohort compile and kohort key."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -177,7 +178,6 @@ def compile_kernels(
 
     Example: **kohort compile mondrian improve**
     """
-
     from kohort.algorithms import algorithm_named
     from kohort.compiling import compile_algorithms
     from kohort.compiling.calls import recorded_algorithms
@@ -190,3 +190,37 @@ def compile_kernels(
         compiled = compile_algorithms(names, progress)
     output.result({"algorithms": names, "compiled": compiled})
     output.say(f"{compiled} kernels compiled; {', '.join(names)} can start at once.")
+
+
+def key(
+    private: Annotated[
+        Path,
+        typer.Argument(
+            help="Where to write the private key, which signs. Keep it secret.", show_default=False
+        ),
+    ],
+    public: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where to write the public key, for those who check signatures.", show_default="PRIVATE.pub"
+        ),
+    ] = None,
+) -> None:
+    """Make keys to sign certificates with (Ed25519, PEM, as openssl makes them).
+
+    The private key is for your eyes only. KOHORT_SIGN_PASSWORD, if it is set, becomes its password.
+
+    Example: **kohort key office.pem**
+    """
+    from kohort.files.checked import write_checked
+    from kohort.files.outputs import Outputs
+    from kohort.io.signature import make_keys
+
+    public = Path(f"{private}.pub") if public is None else public
+    outputs = Outputs([private, public], new=[private, public], private=[private])
+    outputs.check()
+    secret, open_ = make_keys()
+    with outputs.drafts() as draft_of:
+        write_checked(draft_of[private], secret)
+        write_checked(draft_of[public], open_)
+    typer.echo(f"Written: {private} (keep it secret) and {public} (give it to those who check).")

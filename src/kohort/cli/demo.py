@@ -23,7 +23,6 @@ def demo(
 
     Example: **kohort demo --out demo**
     """
-
     from kohort.cli.anonymize import anonymize
     from kohort.cli.verify import verify
 

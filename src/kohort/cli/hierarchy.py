@@ -130,7 +130,6 @@ def build(
 
     Example: **kohort hierarchy build people.csv age --intervals 5,10,20 --top 90 --out age.csv**
     """
-
     from kohort.data.check_hierarchy import check as check_hierarchy
     from kohort.files.outputs import Outputs
     from kohort.io.hierarchies import write_hierarchy
@@ -225,7 +224,6 @@ def check(
 
     Example: **kohort hierarchy check age.csv --data people.csv --column age --offending wrong.csv**
     """
-
     from kohort.files.outputs import Outputs
     from kohort.io.hierarchies import read_hierarchy
 
@@ -296,7 +294,6 @@ def show(
 
     Example: **kohort hierarchy show age.csv --data people.csv --column age --depth 2**
     """
-
     from kohort.data.draw_hierarchy import tree_lines
     from kohort.errors import InputError, counted
     from kohort.io.hierarchies import read_hierarchy

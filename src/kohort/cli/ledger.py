@@ -43,7 +43,6 @@ def show(
 
     Example: **kohort ledger show patients.ledger --key-file secret.key**
     """
-
     from kohort.cli.sources import secret_key
     from kohort.io.ledger_file import read_ledger
 

@@ -84,7 +84,6 @@ def profile(
 
     Example: **kohort profile people.csv**
     """
-
     from kohort.data.profile import profile as profile_table
     from kohort.io.data_files import read_data
 
@@ -237,7 +236,6 @@ def init(
 
     Example: **kohort init people.csv --out spec.yaml --k 10**
     """
-
     from kohort.data.profile import profile
     from kohort.files.checked import write_checked
     from kohort.files.outputs import Outputs

@@ -95,7 +95,6 @@ def risk(
 
     Example: **kohort risk people.csv --spec spec.yaml --sampling-fraction 0.01**
     """
-
     from kohort.cli.anonymize import release_file
     from kohort.cli.ledger import show_next_risk, show_risk
     from kohort.errors import InputError

@@ -134,7 +134,6 @@ def verify(
 
     Example: **kohort verify release.csv --spec spec.yaml --original people.csv --violations failing.csv**
     """
-
     from kohort.data.dataset import Dataset
     from kohort.files.outputs import Outputs
     from kohort.io.data_files import write_rows
