@@ -17,7 +17,7 @@ import yaml
 import kohort as ko
 from kohort.charts import svg_of
 from kohort.report import charts
-from kohort.report.dossier.facts import dossier_facts
+from kohort.report.dossier.write import dossier_facts
 
 DOSSIERS = Path(__file__).parent / "dossiers"
 PICTURE = Path(__file__).parent / "pictures" / "dossier.png"

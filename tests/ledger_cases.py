@@ -13,8 +13,10 @@ import kohort as ko
 from by_definition.together import Shown
 from kohort.data.dataset import Dataset
 from kohort.data.ledger import Ledger
-from kohort.pipeline import Request, VerifiedRelease, make_release
+from kohort.pipeline import Request
 from kohort.problem.roles import Roles
+from kohort.release.job import make_release
+from kohort.release.release import Release
 
 KEY = b"the steward's own secret"
 ROLES = Roles({"who": "person", "age": "quasi-identifier", "ill": "sensitive"})
@@ -43,9 +45,9 @@ class Published:
     counterfeits: int = 0
     ledger: Ledger = field(default_factory=lambda: Ledger("who"))
     tables: list[Table] = field(default_factory=list)
-    releases: list[VerifiedRelease] = field(default_factory=list)
+    releases: list[Release] = field(default_factory=list)
 
-    def publish(self, table: Table) -> VerifiedRelease | None:
+    def publish(self, table: Table) -> Release | None:
         """The next release, or None where it is impossible."""
         try:
             release = self.made(table)
@@ -56,7 +58,7 @@ class Published:
         self.releases.append(release)
         return release
 
-    def made(self, table: Table) -> VerifiedRelease:
+    def made(self, table: Table) -> Release:
         """The next release, which does not become a part of the ledger."""
         request = Request(
             roles=ROLES,

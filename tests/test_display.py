@@ -7,7 +7,7 @@ import pytest
 
 import kohort as ko
 from kohort.comparison import Comparison, Frontier
-from kohort.comparison.rows import COLUMNS
+from kohort.comparison.grid import COLUMNS
 from kohort.display import Display, Figures
 
 NASTY = "<b>age</b> & 'more'"

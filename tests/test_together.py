@@ -16,8 +16,9 @@ import kohort as ko
 from by_definition.together import lasting, places_of, values_of, worlds
 from kohort.data.dataset import Dataset
 from kohort.data.ledger import Ledger
-from kohort.pipeline import Request, make_release
+from kohort.pipeline import Request
 from kohort.problem.roles import Roles
+from kohort.release.job import make_release
 from kohort.verification import verify_together
 from ledger_cases import KEY, Published, leaving, sequences, turnovers
 

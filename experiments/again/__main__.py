@@ -22,7 +22,7 @@ import kohort as ko
 from kohort.data.dataset import Dataset
 from kohort.data.ledger import Ledger
 from kohort.io.read_spec import parse_spec
-from kohort.pipeline import make_release
+from kohort.release.job import make_release
 from kohort.risk import attack_ledger
 
 FIGURES = Path(__file__).parents[2] / "docs" / "figures"

@@ -31,7 +31,8 @@ from kohort.algorithms.again import WAYS, MInvariance
 from kohort.data.dataset import Dataset
 from kohort.data.ledger import Ledger
 from kohort.io.read_spec import parse_spec
-from kohort.pipeline import VerifiedRelease, make_release
+from kohort.release.job import make_release
+from kohort.release.release import Release
 
 WAYS_BESIDE = {"buckets": Classic, "prices": MInvariance}
 
@@ -87,7 +88,7 @@ def n_signatures(ledger: Ledger) -> int:
     return len({part.tobytes() for part in np.split(pairs[:, 1], starts[1:])})
 
 
-def spread(release: VerifiedRelease) -> float:
+def spread(release: Release) -> float:
     """The share of squared deviations within groups, in percent; withheld records are not counted."""
     group = release.recoding.group_of_record  # type: ignore[attr-defined]
     kept = group >= 0

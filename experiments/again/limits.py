@@ -29,9 +29,9 @@ from kohort.algorithms.again import Standing
 from kohort.data.dataset import Dataset
 from kohort.data.ledger import Ledger
 from kohort.io.read_spec import parse_spec
-from kohort.pipeline import make_release
 from kohort.pipeline.again.tie import tie_to_ledger
 from kohort.pipeline.prepare import prepare
+from kohort.release.job import make_release
 
 N_COHORTS = 8
 

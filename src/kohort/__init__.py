@@ -84,7 +84,7 @@ if TYPE_CHECKING:
     from kohort.problem.perturbations import Pram as Pram
     from kohort.problem.perturbations import RankSwap as RankSwap
     from kohort.problem.perturbations import Rounding as Rounding
-    from kohort.publication import Release as Release
+    from kohort.release.release import Release as Release
     from kohort.risk import assess_risk as assess_risk
     from kohort.utility import measure_utility as measure_utility
     from kohort.verification import Verdict as Verdict
@@ -135,7 +135,7 @@ _HOMES = {
     "OptimalRecoding": "kohort.algorithms.schemes.optimal_recoding",
     "PopulationUniqueness": "kohort.problem.models",
     "Progressive": "kohort.algorithms.alpha_k.progressive",
-    "Release": "kohort.publication",
+    "Release": "kohort.release.release",
     "RhoUncertainty": "kohort.problem.models",
     "RiskLimit": "kohort.problem.models",
     "Sequential": "kohort.algorithms.clustering.sequential",

@@ -22,11 +22,10 @@ from kohort.io import hierarchies
 from kohort.io.data_files import read_release
 from kohort.io.databases import DatabaseTable
 from kohort.io.folders import sha256_of_source
-from kohort.io.ledger_file import read_ledger
+from kohort.io.ledger_file import read_ledger, verify_with_ledger
 from kohort.io.maps import read_maps
-from kohort.io.order_file import read_order
+from kohort.io.private_files import read_order
 from kohort.io.spec import Spec
-from kohort.io.verify_ledger import verify_with_ledger
 from kohort.keywords import (
     Promise,
     Source,
@@ -42,8 +41,10 @@ from kohort.problem.models import KAnonymity
 from kohort.problem.perturbations import Perturbation
 from kohort.problem.roles import Roles
 from kohort.progress import ShowProgress, shown_progress
-from kohort.publication import Origin, Release, release_of
-from kohort.publication.ledger import ledger_for
+from kohort.publication import Origin
+from kohort.release.artefacts import ledger_for
+from kohort.release.job import release_of
+from kohort.release.release import Release
 from kohort.risk import attack_ledger
 from kohort.sources import (
     arrow_table,

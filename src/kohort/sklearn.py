@@ -19,8 +19,8 @@ from kohort.parameters import shown
 from kohort.pipeline.before_after import BeforeAfter, classes_of
 from kohort.pipeline.private import HoldsOriginal
 from kohort.problem.models import KAnonymity, Model
-from kohort.risk.class_index import ClassIndex
-from kohort.risk.population import attributes_of_both
+from kohort.risk.assess import attributes_of_both
+from kohort.risk.linkage import ClassIndex
 from kohort.verification.covering import read_covering
 
 try:

@@ -14,10 +14,9 @@ from kohort.errors import InputError
 from kohort.extras import missing_package
 from kohort.keywords import request_of
 from kohort.pipeline import Request
-from kohort.pipeline.spark.job import RECORDS_PER_REGION, make_spark_release
 from kohort.pipeline.spark.prepare import refuse_on_spark
 from kohort.progress import shown_progress
-from kohort.publication.spark_release import ReleaseOnSpark
+from kohort.release.on_spark import RECORDS_PER_REGION, SparkRelease, make_spark_release
 from kohort.sources import spec_and_folder
 
 __all__ = ["anonymize"]
@@ -34,7 +33,7 @@ def anonymize(
     records_per_region: int = RECORDS_PER_REGION,
     progress: Any = None,
     **options: Any,
-) -> ReleaseOnSpark:
+) -> SparkRelease:
     """Publish a table on a cluster without giving anybody away; nothing is collected but counts.
 
     Parameters
@@ -62,11 +61,10 @@ def anonymize(
     with shown_progress(progress) as report:
         source = _source(data, order_by)
         try:
-            made = make_spark_release(source, request, progress=report, records_per_region=records_per_region)
+            return make_spark_release(source, request, progress=report, records_per_region=records_per_region)
         except BaseException:
             source.release()
             raise
-    return ReleaseOnSpark.from_verified(made)
 
 
 def _request(

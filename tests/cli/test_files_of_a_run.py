@@ -16,8 +16,8 @@ import pytest
 
 from cli.running import run
 from kohort.io import tables
-from kohort.io.salt import read_salt
-from kohort.pipeline.commitment import commitment_to
+from kohort.io.private_files import read_salt
+from kohort.pipeline.public import commitment_to
 from lossy_disk import losing_half
 
 SPEC = """

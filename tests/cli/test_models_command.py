@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 from cli.running import run
-from kohort.cli.models import ADULT_LOSS
+from kohort.cli.catalogue import ADULT_LOSS
 from kohort.problem.models import ITEM_MODELS, MODELS
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -9,8 +9,7 @@ import kohort as ko
 from cli.running import run
 from comparison.cases import DIVERSE, SPEC, people
 from kohort.comparison import compare as comparing
-from kohort.comparison.grid import Cell, cells
-from kohort.comparison.rows import COLUMNS
+from kohort.comparison.grid import COLUMNS, Cell, cells
 from kohort.io.read_spec import parse_spec
 
 

@@ -17,10 +17,10 @@ from cli.running import run
 from kohort.errors import InputError, UnsupportedError
 from kohort.io.baskets import BasketShape
 from kohort.io.data_files import read_data
-from kohort.io.salt import read_salt
+from kohort.io.private_files import read_salt
 from kohort.io.streamed_files import open_in_batches
 from kohort.io.tables import read_table, write_table
-from kohort.pipeline.commitment import commitment_to
+from kohort.pipeline.public import commitment_to
 from reading_in_batches import anonymized_in_batches
 
 KINDS = ["parquet", "csv", "tsv", "json", "jsonl.gz", "arrow", "orc", "csv.gz"]

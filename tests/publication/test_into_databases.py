@@ -24,7 +24,7 @@ from kohort.io.databases.adbc import AdbcConnection
 from kohort.io.databases.reading import read_database
 from kohort.io.databases.table_draft import TableDraft
 from kohort.pipeline import streaming
-from kohort.publication import into_database
+from kohort.release import targets
 from reading_in_batches import anonymized_in_batches
 
 ASKED = {
@@ -211,7 +211,7 @@ def test_two_tables_are_both_old_after_a_failure(place, two, tmp_path, monkeypat
     def second(self):
         return 1 / 0 if self.target == events else slices(self)
 
-    broken = {"commit": (TableDraft, "commit"), "verify": (into_database, "_verify")}
+    broken = {"commit": (TableDraft, "commit"), "verify": (targets, "_verify")}
     if what == "second fill":
         monkeypatch.setattr(TableDraft, "sha256", "0")
         monkeypatch.setattr(TableDraft, "_slices", second)
@@ -291,12 +291,12 @@ def test_a_failure_leaves_what_was_there(place, before, monkeypatch, what):
 
 
 def test_a_table_that_breaks_a_promise_is_not_committed(place, before, monkeypatch):
-    real = into_database.verify_release
+    real = targets.verify_release
 
     def stricter(found, request, **more):
         return real(found, replace(request, models=(ko.KAnonymity(401),)), **more)
 
-    monkeypatch.setattr(into_database, "verify_release", stricter)
+    monkeypatch.setattr(targets, "verify_release", stricter)
     with pytest.raises(InternalError, match="does not keep the promises"):
         write_all(place, before)
     assert_nothing_changed(place, before)

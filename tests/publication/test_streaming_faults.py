@@ -41,7 +41,7 @@ def small_batches(monkeypatch):
     monkeypatch.setattr(streaming, "DEALT_AT_ONCE", 50)
     monkeypatch.setattr(streaming, "ROWS", 40)
     monkeypatch.setattr(columns, "rows_per_slice", lambda n_columns: 30)
-    monkeypatch.setattr("kohort.publication.files.rows_per_slice", lambda n_columns: 30)
+    monkeypatch.setattr("kohort.release.targets.rows_per_slice", lambda n_columns: 30)
 
 
 @pytest.fixture(params=[".parquet", ".csv", ".arrow", ".jsonl"])
@@ -202,7 +202,7 @@ def test_ctrl_c_leaves_nothing(release):
             raise KeyboardInterrupt
 
     source = release.origin.reads[0]
-    slicing = release.slices(lambda n: 30, source.parent, interrupt)
+    slicing = published_slices(release.published, lambda n: 30, source.parent, interrupt)
     with pytest.raises(KeyboardInterrupt), slicing as (_, slices, _check):
         list(slices)
     assert [p.name for p in source.parent.iterdir()] == [source.name]

@@ -19,8 +19,8 @@ from kohort.data.dataset import Dataset
 from kohort.errors import InfeasibleError, InternalError, KohortError, UnsupportedError
 from kohort.io import data_files
 from kohort.io.tables import read_table
-from kohort.pipeline import apply, job, order, publish
-from kohort.publication import files, written
+from kohort.pipeline import apply, order, publish
+from kohort.release import job, targets
 from reading_in_batches import anonymized_in_batches
 
 FORMATS = ("csv", "csv.gz", "tsv", "parquet", "xlsx", "jsonl", "feather", "sav", "dta")
@@ -100,7 +100,7 @@ def test_a_writer_that_changes_the_table_is_caught(tmp_path, monkeypatch, fault,
     release = released()
     honest = data_files.write_data
     monkeypatch.setattr(
-        written, "write_data", lambda table, *args, **more: honest(FAULTS[fault](table), *args, **more)
+        targets, "write_data", lambda table, *args, **more: honest(FAULTS[fault](table), *args, **more)
     )
     refused(tmp_path, lambda: release.write(tmp_path / f"release.{ending}"))
 
@@ -116,7 +116,7 @@ def test_a_truncated_file_is_caught(tmp_path, monkeypatch, share, ending):
         content = path.read_bytes()
         path.write_bytes(content[: int(share * len(content))])
 
-    monkeypatch.setattr(written, "write_data", truncated)
+    monkeypatch.setattr(targets, "write_data", truncated)
     refused(tmp_path, lambda: release.write(tmp_path / f"release.{ending}"))
 
 
@@ -134,7 +134,7 @@ def test_a_writer_of_slices_is_caught(tmp_path, monkeypatch, fault, ending, shuf
         schema = FAULTS[fault](pa.concat_tables(slices.tables))
         honest(replace(slices, schema=schema.schema, tables=iter([schema])), *args, **more)
 
-    monkeypatch.setattr(files, "write_data_slices", changed)
+    monkeypatch.setattr(targets, "write_data_slices", changed)
     refused(folder, lambda: release.write(folder / f"release.{ending}"))
 
 
@@ -208,7 +208,7 @@ def test_two_files_are_compared_too(tmp_path, monkeypatch, which, ending):
             twice if ("illness" in table.column_names) == (which == "events") else table, path, *args, **more
         )
 
-    monkeypatch.setattr(written, "write_data", doubling)
+    monkeypatch.setattr(targets, "write_data", doubling)
     names = {"out": tmp_path / f"people.{ending}", "events": tmp_path / f"events.{ending}"}
     refused(tmp_path, lambda: release.write(**names))
 

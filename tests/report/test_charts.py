@@ -5,9 +5,9 @@ import json
 import pytest
 
 from kohort.charts import svg_of
-from kohort.comparison.charts import comparison_chart
+from kohort.comparison.display import comparison_chart
 from kohort.report import charts
-from kohort.report.attribute_facts import STEPS
+from kohort.report.columns import STEPS
 from report.kinds import facts_of
 
 

@@ -10,10 +10,8 @@ import pytest
 
 import kohort as ko
 from kohort.pipeline.approval import QUESTIONS
-from kohort.report.dossier.chapters import BLANK
-from kohort.report.dossier.clauses import CLAUSES, SOURCES
-from kohort.report.dossier.facts import dossier_facts
-from kohort.report.dossier.write import chapters, dossier_page
+from kohort.report.dossier.chapters import BLANK, CLAUSES, SOURCES
+from kohort.report.dossier.write import chapters, dossier_facts, dossier_page
 
 SENTINELS = {"ill": "Zyx-flu", "note": "Qvw-note", "town": "Jkp-town"}
 

@@ -10,8 +10,8 @@ from rich.console import Console
 
 import kohort as ko
 from kohort.report.html import report_page
-from kohort.report.sentences import percent
-from kohort.report.terminal import number, release_panel
+from kohort.report.sentences import number, percent
+from kohort.report.terminal import release_panel
 from report.chromium import chromium, needs_chromium
 from report.kinds import KINDS, ODD_NAMES, facts_of, page_of, people, release, release_of, tree
 from report.reading import Page, fact

@@ -17,13 +17,11 @@ from by_definition.criteria import (
     naive_bayes,
     nearest,
 )
-from kohort.risk.criteria import linkability as linking
-from kohort.risk.criteria import three_criteria
-from kohort.risk.criteria.inference import guess_from_others, guess_from_records
-from kohort.risk.criteria.lookups import of_original, of_release
-from kohort.risk.criteria.seen_columns import other_columns, quasi_identifiers, unchanged
-from kohort.risk.criteria.singling_out import _independent, matches, rarest_predicates
-from kohort.risk.near_numbers import near_numbers, nearest_facts
+from kohort.risk import criteria as linking
+from kohort.risk.criteria import _independent, matches, rarest_predicates, three_criteria
+from kohort.risk.inference import guess_from_others, guess_from_records
+from kohort.risk.intruders import near_numbers, nearest_facts
+from kohort.risk.seen_columns import of_original, of_release, other_columns, quasi_identifiers, unchanged
 
 QUASI = {"age": ko.intervals(5, 10), "town": None, "sex": None}
 ROWS = st.lists(
@@ -87,7 +85,7 @@ def test_parts_of_people_are_looked_up_as_by_definition(rows, labels):
     classes = table.classes
     people = np.arange(len(rows))
     first, second = np.array([0]), np.array([1, 2])
-    one, other = (linking._fitting(table, part, people) for part in (first, second))
+    one, other = (linking._fitting_part(table, part, people) for part in (first, second))
     sizes = classes.sizes
     for t, without in product(range(len(rows)), (False, True)):
         known = [{name: o[name] for name in ("age",)} for o in originals][t]

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 import kohort as ko
 from by_definition.knowledge import minimal_uniques, people_alike, sets_of, suda_score
 from kohort.risk import knowledge
-from kohort.risk.knowledge import KnownTable, knowledge_sweep, sets_of_columns, sweep
-from kohort.risk.special_uniques import Uniques, scores_of
+from kohort.risk.knowledge import KnownTable, Uniques, knowledge_sweep, scores_of, sets_of_columns, sweep
 
 TABLES = st.integers(1, 4).flatmap(
     lambda width: st.lists(st.tuples(*[st.integers(0, 2)] * width), min_size=1, max_size=12)

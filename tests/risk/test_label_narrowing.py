@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from by_definition import order as by_definition
-from kohort.risk.label_narrowing import Sighted, attack_ranks, narrowed_columns
+from kohort.risk.order import Sighted, attack_ranks, narrowed_columns
 
 
 def column(name, ranges, true):

@@ -9,13 +9,14 @@ import pytest
 import kohort as ko
 from by_definition.knowledge import people_alike
 from by_definition.risk import covers
+from kohort.algorithms import Run
 from kohort.data.dataset import Dataset
 from kohort.io.read_spec import parse_spec
 from kohort.pipeline.approval import QUESTIONS, Recipient
 from kohort.pipeline.before_after import classes_of
 from kohort.problem.models import RiskLimit
-from kohort.risk.recipients import recipient_risks
-from kohort.risk.review import _people_fitting, due_date, review_release
+from kohort.risk.assess import attributes_of_both, people_fitting
+from kohort.risk.review import due_date, recipient_risks, review_release
 
 SPEC = {
     "attributes": {
@@ -105,7 +106,8 @@ def test_people_of_the_population_are_counted_as_by_definition(release):
     published, request = Dataset(release.table), release.request
     labels = [published.column(name) for name in ("age", "sex")]
     classes = classes_of([column.codes for column in labels], published.n_records)
-    counts = _people_fitting(labels, classes, request, Dataset(population), release.dataset)
+    attributes = attributes_of_both(release.dataset, Dataset(population), request)
+    counts = people_fitting(labels, classes, attributes, release.dataset.n_records, Run())
     for codes, count in zip(classes.codes, counts):
         texts = [column.texts[code] for column, code in zip(labels, codes)]
         assert count == sum(

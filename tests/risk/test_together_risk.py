@@ -10,8 +10,9 @@ import kohort as ko
 from by_definition.together import followed, intersected, subtracted
 from kohort.data.dataset import Dataset
 from kohort.data.ledger import Ledger
-from kohort.pipeline import Request, make_release
+from kohort.pipeline import Request
 from kohort.problem.roles import Roles
+from kohort.release.job import make_release
 from kohort.risk import attack_ledger
 from kohort.risk.together import _by_following, _by_subtraction, _by_values
 from ledger_cases import KEY, Published, sequences

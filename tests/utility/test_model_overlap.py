@@ -9,8 +9,15 @@ from hypothesis import strategies as st
 import kohort as ko
 from by_definition.regression import least_squares, log_likelihood, overlap, second_derivatives
 from by_definition.risk import covers
-from kohort.utility.analysts_columns import drawn_codes, midpoints, shares_after, shares_before
-from kohort.utility.model_overlap import model_overlap, number_overlap, read_formula
+from kohort.utility.model_overlap import (
+    drawn_codes,
+    midpoints,
+    model_overlap,
+    number_overlap,
+    read_formula,
+    shares_after,
+    shares_before,
+)
 from kohort.utility.regression import estimable, fit_linear, fit_logistic, interval_overlap
 
 

@@ -8,10 +8,9 @@ import kohort as ko
 from by_definition import risk as by_definition
 from kohort.pipeline.before_after import before_after
 from kohort.problem.costs import COSTS
-from kohort.utility.encode import group_values, published_side
-from kohort.utility.item_queries import item_answers
+from kohort.utility.classification import group_values, published_side
 from kohort.utility.measure import cramers_v
-from kohort.utility.queries import answers, workload
+from kohort.utility.queries import answers, item_answers, workload
 from releases import random_release
 
 CASES = [

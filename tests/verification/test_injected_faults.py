@@ -28,10 +28,11 @@ from kohort.algorithms.improve.improve import Improve
 from kohort.data.dataset import Dataset
 from kohort.data.ledger import Ledger
 from kohort.errors import InternalError
-from kohort.pipeline import averages, identifiers, job, order, perturb, publish
+from kohort.pipeline import averages, identifiers, order, perturb, publish
 from kohort.pipeline.again import tie
 from kohort.problem.costs import Loss
 from kohort.problem.problem import Problem
+from kohort.release import job
 
 CAUGHT = (
     r"failed its own verification|proof of the lower bound|failed its check together|Broken: |is number 1 of"

@@ -1,149 +1,88 @@
-"""kohort anonymize: a table in, a verified release out."""
+"""kohort anonymize: a table in, a verified release out; kohort apply: another table, published alike."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
+import re
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kohort.cli.bundles import Job, Printing, Reading, command
-from kohort.cli.files import command_to_copy
 from kohort.cli.options import Data, EventsFile, KeyFile, LedgerFile, SpecFile
-from kohort.cli.secret import secret_key
-from kohort.cli.sources import shown
+from kohort.cli.plain_help import Declared, bundle, option
+from kohort.cli.sources import command_to_copy, file_of, secret_key, shown
+from kohort.errors import counted
+from kohort.release.artefacts import ARTEFACTS
 
 if TYPE_CHECKING:
     from kohort.algorithms import Progress
     from kohort.cli.console import Output
     from kohort.io.databases import DatabaseTable
     from kohort.pipeline import Request
-    from kohort.publication import Origin, Release
-    from kohort.publication.files import ReleaseFiles
+    from kohort.publication import Origin
+    from kohort.release.artefacts import ReleaseFiles
+    from kohort.release.release import Release
+    from kohort.release.targets import Target
 
 
-@dataclass(frozen=True)
-class Writing:
-    """What is written besides the release."""
-
-    out_table: Annotated[
-        str | None,
-        typer.Option(
-            help=(
-                "The table of the release, where --out is the URL of a database; one of this name "
-                "is replaced."
-            )
-        ),
-    ] = None
-    events_out: Annotated[
-        Path | None, typer.Option(help="The published events; with --events, --out has the people.")
-    ] = None
-    events_out_table: Annotated[
-        str | None,
-        typer.Option(help="The table of the published events, where --out is the URL of a database."),
-    ] = None
-    report: Annotated[Path | None, typer.Option(help="Also write a report to read (.html or .pdf).")] = None
-    report_version: Annotated[
+_TABLES = {
+    "out_table": option(
         str,
-        typer.Option(help="'internal' shows values of the data; 'public' may be published with the release."),
-    ] = "internal"
-    dossier: Annotated[
-        Path | None,
-        typer.Option(help="Also write a dossier for those who approve it (.html or .pdf)."),
-    ] = None
-    dossier_version: Annotated[
-        str, typer.Option(help="'internal' shows values of the data; 'public' does not.")
-    ] = "internal"
-    certificate: Annotated[Path | None, typer.Option(help="Also write a certificate (JSON).")] = None
-    certificate_version: Annotated[
-        str,
-        typer.Option(help="'public' may be published with the release; 'internal' has all figures in full."),
-    ] = "public"
-    sign: Annotated[
-        Path | None, typer.Option(help="Sign the certificate with this private key (PEM); see 'kohort key'.")
-    ] = None
-    salt: Annotated[
-        Path | None,
-        typer.Option(
-            help=(
-                "Commit to the original with this secret, which is created if the file does not exist. Keep "
-                "it private."
-            )
-        ),
-    ] = None
-    maps: Annotated[
-        Path | None,
-        typer.Option(
-            help=(
-                "Also write how each value is published (JSON), for 'kohort apply'. It lists values of the "
-                "data."
-            )
-        ),
-    ] = None
-    order_file: Annotated[
-        Path | None,
-        typer.Option(
-            help=(
-                "Also write which original record each published one is (JSON), for 'kohort verify'. Keep "
-                "it private."
-            )
-        ),
-    ] = None
-    hierarchies: Annotated[
-        Path | None,
-        typer.Option(
-            help=(
-                "Also write the hierarchies to this folder, to explain the labels. They list values of the "
-                "data."
-            )
-        ),
-    ] = None
-    hierarchy_levels: Annotated[
-        str | None,
-        typer.Option(
-            help="What --hierarchies writes: all, or above (only what is above the values).",
-            show_default="all",
-        ),
-    ] = None
-    force: Annotated[bool, typer.Option("--force", help="Replace hierarchy files that already exist.")] = (
-        False
-    )
+        "The table of the release, where --out is the URL of a database; one of this name is replaced.",
+    ),
+    "events_out": option(Path, "The published events; with --events, --out has the people."),
+    "events_out_table": option(
+        str, "The table of the published events, where --out is the URL of a database."
+    ),
+}
 
-    def _events(self, out: str) -> Path | DatabaseTable | None:
+
+def _artefact_options() -> Iterator[tuple[str, Declared]]:
+    """The options of all that can be written with a release."""
+    for artefact in ARTEFACTS:
+        yield artefact.name, option(Path, artefact.help)
+        for _, kind, default, words in artefact.said():
+            if words.beside:  # left out, it can be told from what is said
+                yield words.keyword, option(kind, words.help, show_default=default or True)
+            else:
+                named = {"name": words.keyword} if kind is bool else {}
+                yield words.keyword, option(kind, words.help, default, **named)
+
+
+_Written: Any = bundle(**_TABLES, **dict(_artefact_options()))
+
+
+class Writing(_Written):
+    """What is written: the tables, and what goes with them."""
+
+    def files(self, out: str, ledger: Path | None, *, on_spark: bool) -> ReleaseFiles:
+        """All files that are to be written; keys and salts are read before the long work."""
+        from kohort.release.artefacts import ReleaseFiles, wanted
+
+        said = {field.name: getattr(self, field.name) for field in fields(self)}
+        artefacts = wanted({name: value for name, value in said.items() if name not in _TABLES}, ledger)
+        return ReleaseFiles(self._target(out, on_spark=on_spark), artefacts)
+
+    def _target(self, out: str, *, on_spark: bool) -> Target:
         from kohort.cli.sources import target_named
         from kohort.errors import InputError
 
-        if self.events_out_table is None:
-            return self.events_out
-        if self.events_out is not None:
-            raise InputError("--events-out is a file and --events-out-table a table: give one of them.")
-        return target_named(out, self.events_out_table)
+        if on_spark:
+            from kohort.engines.spark.session import spark_session
+            from kohort.release.on_spark import ClusterTarget
 
-    def files(self, out: str, ledger: Path | None = None) -> ReleaseFiles:
-        """All files that are to be written; keys and salts are read before the long work."""
-        from kohort.cli.sources import target_named
-        from kohort.io.salt import salt_for
-        from kohort.publication.files import ReleaseFiles
+            return ClusterTarget(_location(out), spark_session)
+        from kohort.release.targets import target_of
 
-        return ReleaseFiles(
-            target_named(out, self.out_table),
-            self.report,
-            self.report_version,
-            self.certificate,
-            self.certificate_version,
-            _signing_key(self.sign, self.certificate),
-            self.maps,
-            self.hierarchies,
-            _levels(self.hierarchy_levels, self.hierarchies),
-            self.force,
-            salt_for(self.salt),
-            self.order_file,
-            self._events(out),
-            self.dossier,
-            self.dossier_version,
-            ledger,
-        )
+        events = self.events_out
+        if self.events_out_table is not None:
+            if events is not None:
+                raise InputError("--events-out is a file and --events-out-table a table: give one of them.")
+            events = target_named(out, self.events_out_table)
+        return target_of(target_named(out, self.out_table), events)
 
 
 @command
@@ -173,41 +112,9 @@ def anonymize(
     """
     from kohort.io.read_spec import read_spec_file
     from kohort.publication import Origin
-    from kohort.publication.ledger import ledger_for
+    from kohort.release.artefacts import ledger_for
 
-    output = printing.output()
-    if job.engine == "spark":
-        from kohort.cli.spark import anonymize_on_spark
-
-        anonymize_on_spark(
-            data,
-            spec,
-            out,
-            events=events,
-            writing=writing,
-            job=job,
-            reading=reading,
-            output=output,
-            ledger=ledger,
-            key_file=key_file,
-        )
-        return
-    source, files = reading.source(data), writing.files(out, ledger)
-    written = read_spec_file(spec)
-    read = written.spec.overridden(**job.changes())
-    key = secret_key(key_file)
-    tied = ledger_for(ledger, key, read.person)
-    request = read.request(beside=spec.parent, key=key, ledger=tied, **job.outside())
-    sources = [
-        source,
-        events,
-        spec,
-        writing.sign,
-        key_file,
-        files.salt.read_from,
-        *read.files(beside=spec.parent),
-    ]
-    outputs = files.outputs(request, read.shape, sources)
+    output, on_spark = printing.output(), job.engine == "spark"
     second = {
         "events": events,
         "events-out": writing.events_out,
@@ -215,41 +122,33 @@ def anonymize(
         "ledger": ledger,
         "out-table": writing.out_table,
     }
+    if on_spark:
+        _refuse_on_spark(second | reading.typed())
+    source = _location(data) if on_spark else reading.source(data)
+    files = writing.files(out, ledger, on_spark=on_spark)
+    written = read_spec_file(spec)
+    read = written.spec.overridden(**job.changes())
+    key = secret_key(key_file)
+    tied = ledger_for(ledger, key, read.person)
+    request = read.request(beside=spec.parent, key=key, ledger=tied, **job.outside())
+    named = None if isinstance(source, str) else source
+    reads = [named, events, spec, key_file, *read.files(beside=spec.parent)]
     typed = {name: path and str(path) for name, path in second.items()} | job.typed() | reading.typed()
-    command = command_to_copy("anonymize", shown(source), "--spec", spec, "--out", shown(files.out), **typed)
-    making = {"command": command, "spec": written.text, "data": source.name}
+    target = files.target.written[0]
+    command = command_to_copy("anonymize", shown(source), "--spec", spec, "--out", shown(target), **typed)
+    name = PurePosixPath(source).name if isinstance(source, str) else source.name
+    making = {"command": command, "spec": written.text, "data": name}
     origin = Origin(shape=read.shape, spec_sha256=written.sha256, making=making, ledger=ledger)
+    make: Any = _release_on_spark if on_spark else release_file
     with output.progress(time_limit=request.time_limit) as progress:
-        release = release_file(source, request, progress, events=events, origin=origin, reading=reading)
+        outputs = files.outputs(request, read.shape, reads)
+        release = make(source, request, progress, events=events, origin=origin, reading=reading)
         facts = files.write(release, outputs, progress=progress)
-    assert release.origin.file is not None
-    found = release.origin.file.encoding
+    found = None if release.origin.file is None else release.origin.file.encoding
     if found not in (None, "utf-8", "utf-8-sig"):
         output.note(f"The file was read as {found}; --encoding chooses another. Releases are UTF-8.")
     output.result(facts)
     _show(output, facts, files)
-
-
-def _signing_key(sign: Path | None, certificate: Path | None) -> Any:
-    """The private key that signs, read before the long work."""
-    from kohort.errors import InputError
-    from kohort.io.signature import read_private_key
-
-    if sign is None:
-        return None
-    if certificate is None:
-        raise InputError("--sign signs the certificate: add --certificate with the file to write.")
-    return read_private_key(sign)
-
-
-def _levels(levels: str | None, hierarchies: Path | None) -> str:
-    from kohort.errors import InputError
-
-    if levels is not None and hierarchies is None:
-        raise InputError(
-            "--hierarchy-levels says what --hierarchies writes: add --hierarchies with the folder."
-        )
-    return levels or "all"
 
 
 def release_file(
@@ -265,8 +164,8 @@ def release_file(
     import time
 
     from kohort.io.data_files import read_data
-    from kohort.publication import release_of
     from kohort.publication.opening import open_original
+    from kohort.release.job import release_of
 
     if progress is not None:
         progress("reading", 0.0)
@@ -277,15 +176,115 @@ def release_file(
     return release_of(file, request, events=second, origin=origin, progress=progress, seconds=seconds)
 
 
+def _release_on_spark(
+    data: str, request: Request, progress: Progress | None, *, origin: Origin, **_: Any
+) -> Release:
+    """Have a table read by Spark, and make the release of it on the cluster."""
+    import time
+
+    from kohort.engines.spark.session import spark_session
+    from kohort.engines.spark.source import source_of_path
+    from kohort.release.on_spark import make_spark_release
+
+    start = time.perf_counter()
+    source = source_of_path(spark_session(), data)
+    seconds = {"read": time.perf_counter() - start}
+    return make_spark_release(source, request, progress=progress, seconds=seconds, origin=origin)
+
+
+def _location(path: str) -> str:
+    """The path as Spark takes it; one with a scheme has lost a slash."""
+    return re.sub(r"^([a-z][a-z0-9+.-]+):/(?!/)", r"\1://", path)
+
+
+def _refuse_on_spark(given: dict[str, Any]) -> None:
+    """Refuse options that the Spark engine does not have."""
+    from kohort.errors import UnsupportedError
+
+    for name, value in given.items():
+        if value is not None:
+            raise UnsupportedError(
+                f"--engine spark does not have --{name}. Leave it out, or use --engine local."
+            )
+
+
 def _show(output: Output, facts: dict, files: ReleaseFiles) -> None:
-    from rich.text import Text
 
     from kohort.report.terminal import release_panel
 
     for note in facts["notes"]:
         output.note(note)
     output.show(release_panel(facts))
-    for path in files.with_values:
-        hint = "" if path == files.maps else " --hierarchy-levels above leaves them out."
-        output.note(f"{path} lists values as they are, not generalized: keep it with the original.{hint}")
-    output.show(Text("Written: " + ", ".join(str(path) for path in files.written)))
+    for note in files.values_notes:
+        output.note(note)
+    output.written(*files.written)
+
+
+@command
+def apply(
+    maps: Annotated[
+        Path,
+        typer.Argument(
+            help="The maps of a release, written by 'kohort anonymize --maps'.", show_default=False
+        ),
+    ],
+    data: Data,
+    out: Annotated[Path, typer.Option(help="The recoded table; its ending names the format.")],
+    *,
+    unseen: Annotated[
+        str,
+        typer.Option(
+            help="What to do with values that are not in the maps: error, or suppress (publish them as *)."
+        ),
+    ] = "error",
+    k: Annotated[
+        int | None,
+        typer.Option("--k", "-k", help="Also verify the result: the models of the release, with this k."),
+    ] = None,
+    key_file: KeyFile = None,
+    reading: Reading,
+    printing: Printing,
+) -> None:
+    """Recode another table by the maps of a release.
+
+    The same table gives the same release. Of other tables nothing is promised, unless you ask for a k: then
+    the result is verified, and not written if it fails.
+
+    Example: **kohort apply maps.json new-people.csv --out new-release.csv --unseen suppress --k 10**
+    """
+    from kohort.cli.sources import secret_key
+    from kohort.data.dataset import Dataset
+    from kohort.files.outputs import Outputs
+    from kohort.io.data_files import read_data
+    from kohort.io.maps import read_maps
+    from kohort.io.tables import format_of
+    from kohort.pipeline.apply import apply_maps
+    from kohort.release.targets import write_verified
+    from kohort.report.terminal import verdict_panel
+
+    output, named = printing.output(), reading.source(data)
+    outputs = Outputs([out], reads=[maps, file_of(named), key_file])
+    outputs.check()
+    format_of(out)
+    read = read_maps(maps)
+    source = read_data(named, **reading.options())
+    applied = apply_maps(read, Dataset(source.table), unseen=unseen, k=k, key=secret_key(key_file))
+    with outputs.drafts() as draft_of:
+        delimiter = None if ".tsv" in out.suffixes else source.delimiter
+        written = write_verified(
+            applied.arrow, draft_of[out], None, delimiter=delimiter, formulas=read.request.formulas
+        )
+        facts = applied.facts(sha256={"input": source.sha256, "output": written})
+    output.result(facts)
+    output.notes(source)
+    for note in facts["notes"]:
+        output.note(note)
+    if facts["verdict"] is not None:
+        output.show(verdict_panel(facts["verdict"]))
+    output.say(f"Written: {out}, {_extent(applied.arrow.num_rows, facts)}.")
+
+
+def _extent(written: int, facts: dict[str, Any]) -> str:
+    """How many records were written, of how many, and how many are withheld."""
+    of = "" if written == facts["records"] else f"{written:,} of "
+    return f"{of}{counted(facts['records'], 'record')}, {facts['suppressed']:,} withheld"

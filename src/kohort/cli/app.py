@@ -9,20 +9,15 @@ import warnings
 
 import typer
 
-from kohort.cli.algorithms import algorithms
-from kohort.cli.anonymize import anonymize
-from kohort.cli.apply import apply
+from kohort.cli.anonymize import anonymize, apply
+from kohort.cli.catalogue import algorithms, compile_kernels, key, models
 from kohort.cli.compare import compare, frontier
-from kohort.cli.compile import compile_kernels
 from kohort.cli.demo import demo
 from kohort.cli.dossier import dossier
 from kohort.cli.hierarchy import hierarchy
-from kohort.cli.init import init
-from kohort.cli.key import key
 from kohort.cli.ledger import ledger
-from kohort.cli.models import models
 from kohort.cli.plain_help import Command, Group
-from kohort.cli.profile import profile
+from kohort.cli.profile import init, profile
 from kohort.cli.risk import risk
 from kohort.cli.studio import studio
 from kohort.cli.verify import verify

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,41 +12,40 @@ import typer
 
 from kohort.cli.bundles import Printing, Reading, command
 from kohort.cli.options import Data, SpecFile
+from kohort.cli.plain_help import bundle, option
 from kohort.cli.sources import file_of
 
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from kohort.cli.console import Output
     from kohort.comparison import Settings
-    from kohort.io.spec import Spec
 
 
-@dataclass(frozen=True)
-class Sweep:
+_Swept: Any = bundle(
+    l=option(str, "Values of l, such as 2,3, for the spec's diversity.", name="l"),
+    alpha=option(str, "Values of alpha, such as 0.2,0.5, instead of the spec's."),
+    t=option(str, "Values of t, such as 0.1,0.2, for the spec's closeness.", name="t"),
+)
+
+
+class Sweep(_Swept):
     """The parameters of privacy models that are swept besides k."""
 
-    l: Annotated[  # noqa: E741
-        str | None, typer.Option("--l", help="Values of l, such as 2,3, for the spec's diversity.")
-    ] = None
-    alpha: Annotated[
-        str | None, typer.Option(help="Values of alpha, such as 0.2,0.5, instead of the spec's.")
-    ] = None
-    t: Annotated[
-        str | None, typer.Option("--t", help="Values of t, such as 0.1,0.2, for the spec's closeness.")
-    ] = None
-
-    def values(self, k: str | None) -> dict[str, list[Any] | None]:
+    def values(self, k: str | None) -> dict[str, Any]:
         """The values of each parameter, k among them."""
         return {"k": _numbers(k, int), **{name: _numbers(text) for name, text in asdict(self).items()}}
 
 
-@dataclass(frozen=True)
-class Measuring:
-    """How the releases are measured."""
+_Measured: Any = bundle(
+    queries=option(int, "How many COUNT queries to ask for the query error.", 1000),
+    seed=option(int, "The seed of the queries and of the people looked up.", 0),
+    time_limit=option(float, "Seconds allowed for each release."),
+)
 
-    queries: Annotated[int, typer.Option(help="How many COUNT queries to ask for the query error.")] = 1000
-    seed: Annotated[int, typer.Option(help="The seed of the queries and of the people looked up.")] = 0
-    time_limit: Annotated[float | None, typer.Option(help="Seconds allowed for each release.")] = None
+
+class Measuring(_Measured):
+    """How the releases are measured."""
 
     def settings(self, spec: Path, out: Path | None) -> Settings:
         from kohort.comparison import Settings
@@ -86,33 +86,17 @@ def compare(
 
     Example: **kohort compare people.csv --spec spec.yaml --k 5,10 --algorithms mondrian,forest --out t.csv**
     """
-    from rich.text import Text
-
     from kohort.comparison import compare_releases
-    from kohort.io.data_files import read_data
-    from kohort.io.read_spec import read_spec
 
-    output = printing.output()
-    read = read_spec(spec)
-    named = reading.source(data)
-    _check_outputs(file_of(named), spec, read, out, plot)
-    swept = sweep.values(k)
-    settings = measuring.settings(spec, out)
-    with output.progress() as progress:
-        source = read_data(named, read.shape, **reading.options())
-        output.notes(source)
-        names, measures = _words(algorithms), _words(costs)
-        found = compare_releases(
-            source.table, read, settings, algorithms=names, costs=measures, progress=progress, **swept
-        )
-    if plot is not None:
-        found.plot(plot)
+    output, swept = printing.output(), sweep.values(k)
+    make = partial(compare_releases, algorithms=_words(algorithms), costs=_words(costs), **swept)
+    found = _made(output, make, data, spec, out, plot, measuring, reading)
     output.result({"kohort": "comparison", "rows": found.rows})
     output.show(_figures(found.rows, [name for name, values in swept.items() if name == "k" or values]))
     for row in found.rows:
         if row["status"] != "done":
-            output.show(Text(f"{row['algorithm']}, k = {row['k']}: {row['status']}. {row['reason']}"))
-    output.show(Text("Written: " + ", ".join(str(path) for path in (out, plot) if path is not None)))
+            output.say(f"{row['algorithm']}, k = {row['k']}: {row['status']}. {row['reason']}")
+    output.written(out, plot)
 
 
 @command
@@ -125,8 +109,7 @@ def frontier(
         typer.Option(help="Where to write the table of all figures (CSV); an interrupted run is continued."),
     ] = None,
     k: Annotated[
-        str | None,
-        typer.Option("--k", "-k", help="Values of k to sweep.", show_default="2,3,5,10,20,50,100"),
+        str | None, typer.Option("--k", "-k", help="Values of k to sweep.", show_default="2,3,5,10,20,50,100")
     ] = None,
     sweep: Sweep,
     algorithm: Annotated[str | None, typer.Option(help="The algorithm to use instead of the spec's.")] = None,
@@ -139,39 +122,45 @@ def frontier(
 
     Example: **kohort frontier people.csv --spec spec.yaml --k 2,5,10,20,50 --plot frontier.svg**
     """
-    from rich.text import Text
-
     from kohort.comparison import trace_frontier
-    from kohort.io.data_files import read_data
-    from kohort.io.read_spec import read_spec
 
     output = printing.output()
-    read = read_spec(spec)
-    named = reading.source(data)
-    _check_outputs(file_of(named), spec, read, out, plot)
-    settings = measuring.settings(spec, out)
-    swept = sweep.values(k)
-    with output.progress() as progress:
-        source = read_data(named, read.shape, **reading.options())
-        output.notes(source)
-        found = trace_frontier(source.table, read, settings, algorithm=algorithm, progress=progress, **swept)
-    if plot is not None:
-        found.plot(plot)
+    make = partial(trace_frontier, algorithm=algorithm, **sweep.values(k))
+    found = _made(output, make, data, spec, out, plot, measuring, reading)
     output.result(found.facts())
     output.show(_figures(found.points, [found.parameter]))
     for row in found.failed:
-        output.show(Text(f"{found.parameter} = {row[found.parameter]}: {row['status']}. {row['reason']}"))
-    output.show(Text(found.sentence))
-    written = [str(path) for path in (out, plot) if path is not None]
-    if written:
-        output.show(Text("Written: " + ", ".join(written)))
+        output.say(f"{found.parameter} = {row[found.parameter]}: {row['status']}. {row['reason']}")
+    output.say(found.sentence)
+    output.written(out, plot)
 
 
-def _check_outputs(data: Path | None, spec: Path, read: Spec, *outputs: Path | None) -> None:
+def _made(
+    output: Output,
+    make: Callable[..., Any],
+    data: str,
+    spec: Path,
+    out: Path | None,
+    plot: Path | None,
+    measuring: Measuring,
+    reading: Reading,
+) -> Any:
+    """The releases that are to be measured, made by a function of `kohort.comparison`, and drawn."""
     from kohort.files.outputs import Outputs
+    from kohort.io.data_files import read_data
+    from kohort.io.read_spec import read_spec
 
-    files = [path for path in outputs if path is not None]
-    Outputs(files, reads=[data, spec, *read.files(beside=spec.parent)]).check()
+    read, named = read_spec(spec), reading.source(data)
+    reads = [file_of(named), spec, *read.files(beside=spec.parent)]
+    Outputs([path for path in (out, plot) if path is not None], reads=reads).check()
+    settings = measuring.settings(spec, out)
+    with output.progress() as progress:
+        source = read_data(named, read.shape, **reading.options())
+        output.notes(source)
+        found = make(source.table, read, settings, progress=progress)
+    if plot is not None:
+        found.plot(plot)
+    return found
 
 
 def _words(text: str | None) -> list[str] | None:

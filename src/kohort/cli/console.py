@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
 if TYPE_CHECKING:
     from kohort.io.streamed_files import StreamedFile
@@ -33,6 +34,20 @@ class Output:
         """Print something for people, unless --json or --quiet is given."""
         if not (self.as_json or self.quiet):
             self.console.print(*renderables)
+
+    def say(self, text: str) -> None:
+        """Print a sentence for people, as it is, unless --json or --quiet is given."""
+        self.show(Text(text))
+
+    def say_whole(self, text: str) -> None:
+        """The same for a command that is to be copied: lines are not folded."""
+        if not (self.as_json or self.quiet):
+            self.console.print(Text(text), soft_wrap=True)
+
+    def written(self, *paths: Any) -> None:
+        """Say what was written; None was not asked for."""
+        if any(path is not None for path in paths):
+            self.say("Written: " + ", ".join(str(path) for path in paths if path is not None))
 
     def result(self, facts: Any) -> None:
         """Print the result for machines, if --json is given."""

@@ -23,8 +23,6 @@ def demo(
 
     Example: **kohort demo --out demo**
     """
-    from rich.text import Text
-
     from kohort.cli.anonymize import anonymize
     from kohort.cli.verify import verify
 
@@ -35,13 +33,12 @@ def demo(
     results = [release, out / "certificate.json", out / "report.html", order]
     _write_inputs(people, spec, results)
     commands = [
-        f"kohort anonymize {people} --spec {spec} --out {release} "
-        f"--certificate {out / 'certificate.json'} --report {out / 'report.html'} "
-        f"--order-file {order} --k {k}",
+        f"kohort anonymize {people} --spec {spec} --out {release} --certificate {out / 'certificate.json'} "
+        f"--report {out / 'report.html'} --order-file {order} --k {k}",
         f"kohort verify {release} --spec {spec} --original {people} --order-file {order} --k {k}",
     ]
-    output.show(Text(f"20,190 records of 5,912 people, the RAND Health Insurance Experiment: {people}"))
-    output.show(Text(f"\n$ {commands[0]}"))
+    output.say(f"20,190 records of 5,912 people, the RAND Health Insurance Experiment: {people}")
+    output.say(f"\n$ {commands[0]}")
     anonymize(
         people,
         spec,
@@ -53,10 +50,10 @@ def demo(
         json=printing.json,
         quiet=printing.quiet,
     )
-    output.show(Text(f"\n$ {commands[1]}"))
+    output.say(f"\n$ {commands[1]}")
     quiet = printing.quiet or printing.json
     verify(release, spec=spec, original=people, order_file=order, k=k, quiet=quiet)
-    output.show(Text(f"\nOpen {out / 'report.html'}, and try the two commands on a file of your own."))
+    output.say(f"\nOpen {out / 'report.html'}, and try the two commands on a file of your own.")
 
 
 def _write_inputs(people: Path, spec: Path, results: list[Path]) -> None:

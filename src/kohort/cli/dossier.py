@@ -2,54 +2,46 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kohort.cli.bundles import Job, Printing, Reading, command
-from kohort.cli.options import Data, EventsFile, KeyFile, SpecFile, header_option
-from kohort.cli.secret import secret_key
-from kohort.cli.sources import file_of
+from kohort.cli.options import Data, EventsFile, KeyFile, SpecFile
+from kohort.cli.plain_help import bundle, option
+from kohort.cli.risk import POPULATION, InPopulation
+from kohort.cli.sources import file_of, secret_key
 
 if TYPE_CHECKING:
     from kohort.cli.console import Output
     from kohort.files.outputs import Outputs
-    from kohort.publication import Release
+    from kohort.release.release import Release
 
 
-@dataclass(frozen=True)
-class Testing:
+_Tests: Any = bundle(
+    version=option(str, "'internal' shows values of the data; 'public' does not.", "internal"),
+    targets=option(int, "How many people each attack looks for.", 500),
+    **POPULATION,
+    intruder_form=option(
+        Path, "Also write a blank form for human attempts (.csv to read back, .html to print)."
+    ),
+    intruder_results=option(Path, "A form that was filled in (.csv), to be summarized in the dossier."),
+    intruder_log=option(Path, "", hidden=True),  # retired: refused
+)
+
+
+class Testing(_Tests, InPopulation):
     """What is tested for the dossier, and the files of the intruder test."""
-
-    version: Annotated[str, typer.Option(help="'internal' shows values of the data; 'public' does not.")] = (
-        "internal"
-    )
-    targets: Annotated[int, typer.Option(help="How many people each attack looks for.")] = 500
-    population: Annotated[
-        Path | None, typer.Option(help="A table of the population, with the same quasi-identifiers.")
-    ] = None
-    population_header: Annotated[bool | None, header_option("population-header", "that table")] = None
-    sampling_fraction: Annotated[
-        float | None, typer.Option(help="The share of the population that the table holds.")
-    ] = None
-    intruder_form: Annotated[
-        Path | None,
-        typer.Option(help="Also write a blank form for human attempts (.csv to read back, .html to print)."),
-    ] = None
-    intruder_results: Annotated[
-        Path | None, typer.Option(help="A form that was filled in (.csv), to be summarized in the dossier.")
-    ] = None
-    intruder_log: Annotated[Path | None, typer.Option(hidden=True)] = None  # retired: refused
 
     def check(self, out: Path) -> None:
         """Refuse what cannot be written, before long work."""
         from kohort.errors import UnsupportedError
         from kohort.io.intruder_form import check_form_path
-        from kohort.report.dossier.asked import check_dossier
+        from kohort.report.asked import check_page, check_version
 
-        check_dossier(out, self.version)
+        check_version(self.version)
+        check_page(out, "dossier")
         if self.intruder_form is not None:
             check_form_path(self.intruder_form)
         if self.intruder_log is not None:
@@ -61,18 +53,12 @@ class Testing:
     def options(self) -> dict[str, Any]:
         """The options as keywords of `write_dossier`; tables and forms are read."""
         from kohort.io.intruder_form import read_attempts
-        from kohort.io.tables import read_table
 
-        people = None
-        if self.population is not None:
-            header = self.population_header
-            people = read_table(self.population, header=header, header_option="population-header").table
         results = self.intruder_results
         return {
+            **super().options(),
             "version": self.version,
             "targets": self.targets,
-            "population": people,
-            "sampling_fraction": self.sampling_fraction,
             "human": None if results is None else read_attempts(results),
         }
 
@@ -144,7 +130,6 @@ def _write(
 
 
 def _show(output: Output, facts: dict[str, Any], named: list[Path]) -> None:
-    from rich.text import Text
 
     output.result(facts)
     criteria = facts["criteria"] or {"singling_out": [], "linkability": None, "inference": []}
@@ -152,5 +137,5 @@ def _show(output: Output, facts: dict[str, Any], named: list[Path]) -> None:
     parts = [facts["knowledge"], *parts, facts["numbers"], facts["intruders"], facts["human"]]
     for part in parts:
         if part is not None and "sentence" in part:
-            output.show(Text(f"- {part['sentence']}"))
-    output.show(Text("Written: " + ", ".join(str(path) for path in named)))
+            output.say(f"- {part['sentence']}")
+    output.written(*named)

@@ -1,10 +1,29 @@
-"""Help without noise: a switch takes no value, so none is named."""
+"""Options in a line each, and help without noise: a switch takes no value, so none is named."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import make_dataclass
+from typing import Annotated, Any
 
+import typer
 from typer.core import TyperCommand, TyperGroup
+
+Declared = tuple[Any, Any]  # the annotation of an option, and its default
+
+
+def option(kind: Any, help: str, default: Any = None, **more: Any) -> Declared:
+    """An option in one line: its type, its help and its default; None: it may be left out.
+
+    more  as of `typer.Option`; a switch names itself by `name`
+    """
+    flag = [f"--{more.pop('name')}"] if "name" in more else []
+    known = kind | None if default is None else kind
+    return Annotated[known, typer.Option(*flag, help=help, **more)], default
+
+
+def bundle(**options: Declared) -> Any:
+    """A class of options that go together, to be taken as one parameter; see `kohort.cli.bundles`."""
+    return make_dataclass("_Bundle", [(name, *declared) for name, declared in options.items()], frozen=True)
 
 
 class _PlainHelp:

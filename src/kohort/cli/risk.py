@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,53 +9,55 @@ import typer
 
 from kohort.cli.bundles import Printing, Reading, command
 from kohort.cli.options import EventsFile, KeyFile, LedgerFile, header_option
+from kohort.cli.plain_help import bundle, option
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from rich.table import Table
 
 
-@dataclass(frozen=True)
-class Adversary:
-    """What the adversary knows, and how the risk is judged."""
+POPULATION = {
+    "population": option(Path, "A table of the population, with the same quasi-identifiers."),
+    "population_header": (Annotated[bool | None, header_option("population-header", "that table")], None),
+    "sampling_fraction": option(float, "The share of the population that the table holds."),
+}
 
-    known: Annotated[
-        str | None,
-        typer.Option(
-            help="The quasi-identifiers that the adversary knows, separated by commas.", show_default="all"
-        ),
-    ] = None
-    population: Annotated[
-        Path | None, typer.Option(help="A table of the population, with the same quasi-identifiers.")
-    ] = None
-    population_header: Annotated[bool | None, header_option("population-header", "that table")] = None
-    sampling_fraction: Annotated[
-        float | None, typer.Option(help="The share of the population that the table holds.")
-    ] = None
-    threshold: Annotated[
-        float | None,
-        typer.Option(
-            help="A record whose chance of being found is above this is at risk.",
-            show_default="1/k, else 0.2",
-        ),
-    ] = None
-    targets: Annotated[int, typer.Option(help="How many people the adversary looks up.")] = 1000
+
+class InPopulation:
+    """What is known of the population that a table is of: `population` and the options beside it."""
+
+    population: Path | None
+    population_header: bool | None
+    sampling_fraction: float | None
 
     def options(self) -> dict[str, Any]:
-        """The options as keywords of `Release.risk`; the table of the population is read."""
-        return {
-            "known": None if self.known is None else [name.strip() for name in self.known.split(",")],
-            "population": None if self.population is None else self._people(self.population),
-            "sampling_fraction": self.sampling_fraction,
-            "threshold": self.threshold,
-            "targets": self.targets,
-        }
-
-    def _people(self, population: Path) -> pa.Table:
+        """The options as keywords of `Release.risk` and `Release.dossier`; the table is read."""
         from kohort.io.tables import read_table
 
-        header = self.population_header
-        return read_table(population, header=header, header_option="population-header").table
+        people = None
+        if self.population is not None:
+            header = self.population_header
+            people = read_table(self.population, header=header, header_option="population-header").table
+        return {"population": people, "sampling_fraction": self.sampling_fraction}
+
+
+_Attack: Any = bundle(
+    known=option(
+        str, "The quasi-identifiers that the adversary knows, separated by commas.", show_default="all"
+    ),
+    **POPULATION,
+    threshold=option(
+        float, "A record whose chance of being found is above this is at risk.", show_default="1/k, else 0.2"
+    ),
+    targets=option(int, "How many people the adversary looks up.", 1000),
+)
+
+
+class Adversary(_Attack, InPopulation):
+    """What the adversary knows, and how the risk is judged."""
+
+    def options(self) -> dict[str, Any]:
+        known = None if self.known is None else [name.strip() for name in self.known.split(",")]
+        return {**super().options(), "known": known, "threshold": self.threshold, "targets": self.targets}
 
 
 @command
@@ -94,10 +95,8 @@ def risk(
 
     Example: **kohort risk people.csv --spec spec.yaml --sampling-fraction 0.01**
     """
-    from rich.text import Text
-
     from kohort.cli.anonymize import release_file
-    from kohort.cli.ledger_risk import show_next_risk, show_risk
+    from kohort.cli.ledger import show_next_risk, show_risk
     from kohort.errors import InputError
     from kohort.io.read_spec import read_spec
     from kohort.publication import Origin
@@ -127,7 +126,7 @@ def risk(
     output.notes(release.origin.file)
     output.show(_figures(facts))
     for sentence in _sentences(facts):
-        output.show(Text(f"- {sentence}"))
+        output.say(f"- {sentence}")
 
 
 def _figures(facts: dict[str, Any]) -> Table:

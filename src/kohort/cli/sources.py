@@ -1,7 +1,9 @@
-"""Where the data of a command is: a file, or a table or query of a database."""
+"""What a command reads, and the command as it can be copied: files, databases, the secret key."""
 
 from __future__ import annotations
 
+import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,6 +54,31 @@ def file_of(source: Path | DatabaseTable | None) -> Path | None:
     return source if source is None or isinstance(source, Path) else source.file
 
 
-def shown(source: Path | DatabaseTable) -> str:
+def shown(source: str | Path | DatabaseTable) -> str:
     """The source as it is typed, without any password."""
-    return str(source) if isinstance(source, Path) else source.address.shown
+    return str(source) if isinstance(source, (str, Path)) else source.address.shown
+
+
+def command_to_copy(*words: str | Path, **given: str | float | bool | None) -> str:
+    """A command as it is typed, with the options that were given."""
+    options = [_typed(name, value) for name, value in given.items() if value is not None]
+    return shlex.join(["kohort", *map(str, words), *(word for option in options for word in option)])
+
+
+def _typed(name: str, value: str | float | bool) -> list[str]:
+    if isinstance(value, bool):
+        return [f"--{name}" if value else f"--no-{name}"]
+    return [f"--{name}", str(value)]
+
+
+def secret_key(key_file: Path | None) -> bytes | None:
+    """The key of the file, else of the environment variable KOHORT_KEY, else none."""
+    from kohort.errors import InputError
+
+    if key_file is not None:
+        try:
+            return key_file.read_bytes().strip()
+        except OSError as error:
+            raise InputError(f"The key file {str(key_file)!r} cannot be read: {error.strerror}.") from None
+    value = os.environ.get("KOHORT_KEY")
+    return value.encode() if value else None

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from kohort.cli.bundles import Printing, ReleaseReading, command
+from kohort.cli.evidence import Tables, read_tables, review_facts, show_review, verify_together
 from kohort.cli.options import KeyFile, LedgerFile
-from kohort.cli.review import review_facts, show_review
+from kohort.cli.plain_help import bundle, option
 from kohort.cli.sources import file_of
-from kohort.cli.verified_tables import Tables, read_tables
-from kohort.cli.verify_ledger import verify_together
 from kohort.errors import counted
 
 if TYPE_CHECKING:
@@ -21,102 +19,77 @@ if TYPE_CHECKING:
     from kohort.io.certificate_claims import CheckedClaim
     from kohort.io.databases import DatabaseTable
     from kohort.io.spec import Spec
+    from kohort.pipeline import Request
     from kohort.verification import Verification
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """What a release is checked against."""
+_NEEDS = (
+    ("ledger", ["spec"], "checks what the spec promises over all releases: give --spec as well."),
+    ("earlier", ["ledger"], "is about the releases of a ledger: give --ledger as well."),
+    (
+        "order_file",
+        ["original", "spec"],
+        "is used to compare with the original: give --original and --spec as well.",
+    ),
+    ("public_key", ["certificate"], "checks the signature of a certificate: give --certificate as well."),
+    ("review", ["spec"], "needs the spec, which names recipients and limits: give --spec."),
+    (
+        "salt",
+        ["certificate", "original"],
+        "checks an original against a certificate: give --certificate and --original.",
+    ),
+)
 
-    spec: Annotated[
-        Path | None, typer.Option(help="The spec: the role of each column and what is promised (YAML).")
-    ] = None
-    original: Annotated[
-        str | None,
-        typer.Option(
-            help=(
-                "Also check every value and record against the original: a file, or the URL of a database "
-                "with --original-table or --original-query."
-            )
-        ),
-    ] = None
-    events: Annotated[
-        Path | None, typer.Option(help="The published events, where the release is people and events.")
-    ] = None
-    original_events: Annotated[
-        Path | None, typer.Option(help="The original of the events, beside --original.")
-    ] = None
-    order_file: Annotated[
-        Path | None, typer.Option(help="The order file, written by 'kohort anonymize --order-file'.")
-    ] = None
-    certificate: Annotated[
-        Path | None, typer.Option(help="Also check every claim of this certificate (JSON).")
-    ] = None
-    public_key: Annotated[
-        Path | None, typer.Option(help="Also check the certificate's signature by this key (PEM).")
-    ] = None
-    salt: Annotated[
-        Path | None,
-        typer.Option(
-            help="Also check, with the salt given to anonymize, that the original is the certified one."
-        ),
-    ] = None
 
-    review: Annotated[
+_Given: Any = bundle(
+    spec=option(Path, "The spec: the role of each column and what is promised (YAML)."),
+    original=option(
+        str,
+        "Also check every value and record against the original: a file, or the URL of a database with "
+        "--original-table or --original-query.",
+    ),
+    events=option(Path, "The published events, where the release is people and events."),
+    original_events=option(Path, "The original of the events, beside --original."),
+    order_file=option(Path, "The order file, written by 'kohort anonymize --order-file'."),
+    certificate=option(Path, "Also check every claim of this certificate (JSON)."),
+    public_key=option(Path, "Also check the certificate's signature by this key (PEM)."),
+    salt=option(
+        Path, "Also check, with the salt given to anonymize, that the original is the certified one."
+    ),
+    review=option(
         bool,
-        typer.Option(
-            "--review",
-            help="Also review it: dates of review, and the risk for each recipient of the spec, today.",
-        ),
-    ] = False
-    on: Annotated[
-        str | None, typer.Option(help="The date of the review, such as 2027-06-30.", show_default="today")
-    ] = None
-    population: Annotated[
-        Path | None,
-        typer.Option(help="With --review: a newer table of the population, to compare the release with."),
-    ] = None
-    ledger: LedgerFile = None
-    earlier: Annotated[
-        list[str] | None,
-        typer.Option(
-            help=(
-                "With --ledger, an earlier release, from the first on: its file, its original and its order "
-                "file, separated by commas; may be repeated."
-            ),
-            show_default=False,
-        ),
-    ] = None
-    key_file: KeyFile = None
+        "Also review it: dates of review, and the risk for each recipient of the spec, today.",
+        False,
+        name="review",
+    ),
+    on=option(str, "The date of the review, such as 2027-06-30.", show_default="today"),
+    population=option(Path, "With --review: a newer table of the population, to compare the release with."),
+    ledger=(LedgerFile, None),
+    earlier=option(
+        list[str],
+        "With --ledger, an earlier release, from the first on: its file, its original and its order file, "
+        "separated by commas; may be repeated.",
+        show_default=False,
+    ),
+    key_file=(KeyFile, None),
+)
+
+
+class Evidence(_Given):
+    """What a release is checked against."""
 
     def refuse_incomplete(self) -> None:
         """Refuse options that make no sense without others."""
         from kohort.errors import InputError
 
-        if self.ledger is not None and self.spec is None:
-            raise InputError("--ledger checks what the spec promises over all releases: give --spec as well.")
-        if self.earlier and self.ledger is None:
-            raise InputError("--earlier is about the releases of a ledger: give --ledger as well.")
-
-        if self.order_file is not None and (self.original is None or self.spec is None):
-            raise InputError(
-                "--order-file is used to compare with the original: give --original and --spec as well."
-            )
-        if self.certificate is None and self.spec is None:
+        for given, needed, why in _NEEDS:
+            if getattr(self, given) and not all(getattr(self, name) for name in needed):
+                raise InputError(f"--{given.replace('_', '-')} {why}")
+        if (self.on or self.population) and not self.review:
+            raise InputError("--on and --population are about a review: add --review.")
+        if not self.certificate and not self.spec:
             raise InputError(
                 "There is nothing to verify the release against. Give --spec, --certificate, or both."
-            )
-        if self.certificate is None and self.public_key is not None:
-            raise InputError(
-                "--public-key checks the signature of a certificate: give --certificate as well."
-            )
-        if self.review and self.spec is None:
-            raise InputError("--review needs the spec, which names recipients and limits: give --spec.")
-        if not self.review and (self.on is not None or self.population is not None):
-            raise InputError("--on and --population are about a review: add --review.")
-        if self.salt is not None and (self.certificate is None or self.original is None):
-            raise InputError(
-                "--salt checks an original against a certificate: give --certificate and --original."
             )
 
     def files(self, asked: Spec | None, original: Path | None) -> list[Path | None]:
@@ -161,11 +134,11 @@ def verify(
 
     Example: **kohort verify release.csv --spec spec.yaml --original people.csv --violations failing.csv**
     """
-    from rich.text import Text
-
+    from kohort.data.dataset import Dataset
     from kohort.files.outputs import Outputs
     from kohort.io.data_files import write_rows
-    from kohort.io.salt import read_salt
+    from kohort.io.private_files import read_salt
+    from kohort.io.read_spec import read_spec
     from kohort.report.terminal import checks_table, verdict_panel
 
     output = printing.output()
@@ -174,22 +147,34 @@ def verify(
     certified = _certified(evidence, k)
     _refuse_unknown_shape(published, evidence, certified)
     secret = None if evidence.salt is None else read_salt(evidence.salt)
-    asked = _asked(evidence, k if certified is None or k is not None else certified.k)
+    asked = request = None
+    if evidence.spec is not None:
+        certified_k = None if certified is None else certified.k
+        asked = read_spec(evidence.spec).overridden(k=certified_k if k is None else k)
+        request = asked.request(beside=evidence.spec.parent)
     reads = [file_of(published), *evidence.files(asked, file_of(original))]
     outputs = Outputs([] if violations is None else [violations], reads=reads)
     outputs.check()
     tables = read_tables(published, original, evidence.events, evidence.original_events, asked, reading)
     output.notes(tables.release, tables.original, tables.events, tables.original_events)
-    found = _found(tables, asked, certified, evidence)
+    found = _found(tables, request, certified, evidence)
     if violations is not None:
         with outputs.drafts() as draft_of:
             write_rows(found.verdict.violations, draft_of[violations])
-    claims = [] if certified is None else _claims(certified, evidence, asked, tables, found, secret)
+    claims = [] if certified is None else _claims(certified, evidence, request, tables, found, secret)
     facts = _facts(found, None if certified is None else claims)
-    if evidence.review:
-        facts["review"] = _review(tables, asked, evidence, found)
-    together = verify_together(evidence, tables, asked, reading)
-    if together is not None:
+    if evidence.review and request is not None:
+        facts["review"] = review_facts(
+            Dataset(tables.release.table),
+            request,
+            found.verdict,
+            on=evidence.on,
+            population=evidence.population,
+            original=tables.datasets["original"],
+        )
+    together = None
+    if evidence.ledger is not None and asked is not None and request is not None:
+        together = verify_together(evidence, evidence.ledger, tables, asked, request, reading)
         facts |= {"together": together.to_dict(), "holds": facts["holds"] and together.holds}
     output.result(facts)
     output.show(verdict_panel(facts))
@@ -198,7 +183,7 @@ def verify(
     if evidence.review:
         show_review(output, facts["review"])
     if violations is not None:
-        output.show(Text(_where_violations_are(found, violations)))
+        output.say(_where_violations_are(found, violations))
     if not facts["holds"] and not printing.quiet:
         _explain(found, claims)
         for check in () if together is None else together.checks:
@@ -239,28 +224,20 @@ def _refuse_unknown_shape(
         )
 
 
-def _asked(evidence: Evidence, k: int | None) -> Spec | None:
-    """The spec that is given, read, with this k in it; None without one."""
-    from kohort.io.read_spec import read_spec
-
-    return None if evidence.spec is None else read_spec(evidence.spec).overridden(k=k)
-
-
 def _found(
-    tables: Tables, asked: Spec | None, certified: Certificate | None, evidence: Evidence
+    tables: Tables, request: Request | None, certified: Certificate | None, evidence: Evidence
 ) -> Verification:
     """What is measured by the spec, or where there is none, by the certificate."""
     from kohort.data.dataset import Dataset
-    from kohort.io.order_file import read_order
+    from kohort.io.private_files import read_order
     from kohort.io.verify_certificate import verify_certified
     from kohort.pipeline.verify_release import verify_release
 
     published, others = Dataset(tables.release.table), tables.datasets
-    if asked is None or evidence.spec is None:
+    if request is None:
         assert certified is not None
         return verify_certified(published, certified, events=others["events"])
     order = None if evidence.order_file is None else read_order(evidence.order_file)
-    request = asked.request(beside=evidence.spec.parent)
     announced = None if certified is None else certified.counterfeits
     return verify_release(published, request, order=order, counterfeits=announced, **others)
 
@@ -268,22 +245,17 @@ def _found(
 def _claims(
     certified: Certificate,
     evidence: Evidence,
-    asked: Spec | None,
+    request: Request | None,
     tables: Tables,
     found: Verification,
     salt: bytes | None,
 ) -> list[CheckedClaim]:
     """The result of checking each claim of the certificate."""
     from kohort.io.certificate_claims import check_claims
-    from kohort.io.verify_certificate import (
-        check_original_file,
-        check_release_files,
-        check_signature,
-    )
+    from kohort.io.verify_certificate import check_original_file, check_release_files, check_signature
 
     assert evidence.certificate is not None
     published = [file for file in (tables.release, tables.events) if file is not None]
-    request = None if asked is None or evidence.spec is None else asked.request(beside=evidence.spec.parent)
     original = tables.datasets["original"]
     return [
         check_signature(evidence.certificate, evidence.public_key, content=certified.content),
@@ -297,21 +269,6 @@ def _claims(
             columns=() if original is None else original.names,
         ),
     ]
-
-
-def _review(tables: Tables, asked: Spec | None, evidence: Evidence, found: Verification) -> dict[str, Any]:
-    """The review of the release, as facts."""
-    from kohort.data.dataset import Dataset
-
-    assert asked is not None and evidence.spec is not None
-    return review_facts(
-        Dataset(tables.release.table),
-        asked.request(beside=evidence.spec.parent),
-        found.verdict,
-        on=evidence.on,
-        population=evidence.population,
-        original=tables.datasets["original"],
-    )
 
 
 def _facts(found: Verification, claims: list[CheckedClaim] | None) -> dict[str, Any]:

@@ -16,10 +16,8 @@ import pyarrow as pa
 
 from kohort.algorithms import Progress
 from kohort.charts import write_svg
-from kohort.comparison.charts import comparison_chart
-from kohort.comparison.comparison_display import comparison_display
-from kohort.comparison.grid import Cell, cells, fingerprint
-from kohort.comparison.rows import COLUMNS, Row, read_rows, write_rows
+from kohort.comparison.display import comparison_chart, comparison_display
+from kohort.comparison.grid import COLUMNS, Cell, Row, cells, fingerprint, read_rows, write_rows
 from kohort.comparison.worker import Job
 from kohort.io.spec import Spec
 from kohort.kernels.ahead import compile_ahead

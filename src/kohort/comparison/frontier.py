@@ -15,11 +15,9 @@ import pyarrow as pa
 
 from kohort.algorithms import Progress
 from kohort.charts import write_svg
-from kohort.comparison.charts import frontier_chart
 from kohort.comparison.compare import Settings, run_cells
-from kohort.comparison.comparison_display import frontier_display
-from kohort.comparison.grid import cells
-from kohort.comparison.rows import Row
+from kohort.comparison.display import frontier_chart, frontier_display
+from kohort.comparison.grid import Row, cells
 from kohort.errors import InputError, percent
 from kohort.io.spec import Spec
 from kohort.problem.models import RiskLimit

@@ -18,11 +18,11 @@ import pyarrow as pa
 from kohort.data.dataset import Dataset
 from kohort.errors import InfeasibleError, KohortError, UnsupportedError
 from kohort.io.spec import Spec
-from kohort.pipeline import VerifiedRelease, make_release
+from kohort.release.job import make_release
+from kohort.release.release import Release
 from kohort.risk import assess_risk
-from kohort.utility.item_queries import item_query_error
 from kohort.utility.itemset_loss import itemset_loss
-from kohort.utility.queries import query_error
+from kohort.utility.queries import item_query_error, query_error
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def run_job(job: Job, progress: Any = None) -> dict[str, Any]:
     return figures_of(release, job.queries, job.seed) | used
 
 
-def figures_of(release: VerifiedRelease, queries: int, seed: int) -> dict[str, Any]:
+def figures_of(release: Release, queries: int, seed: int) -> dict[str, Any]:
     """The figures of a release that a comparison shows; those of baskets are about known items."""
     risk = assess_risk(release, seed=seed)
     sides = release.sides

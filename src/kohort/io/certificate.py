@@ -195,8 +195,7 @@ class Certificate(_Part):
 
     kohort: Literal["release"] = Field(description="What kind of facts these are.")
     audience: Literal["public", "internal"] = Field(
-        "internal",
-        description="Public: its figures test no guess of the original. Internal: the holder's.",
+        "internal", description="Public: its figures test no guess of the original. Internal: the holder's."
     )
     version: str = Field(description="The version of Kohort.")
     title: str | None = Field(None, description="The name of the data set, if it was given.")

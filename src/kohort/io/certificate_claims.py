@@ -40,14 +40,7 @@ class CheckedClaim:
     promise: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "claim": self.claim,
-            "certified": self.certified,
-            "found": self.found,
-            "holds": self.holds,
-            "detail": self.detail,
-            "promise": self.promise,
-        }
+        return dict(vars(self))
 
 
 def check_claims(

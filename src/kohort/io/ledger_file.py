@@ -4,6 +4,8 @@
 release is HMAC-SHA-256, under a key derived from the steward's, of the link before it and of everything that
 the file holds about the release. So nobody without the key can change, drop or reorder a release unseen. What
 the chain cannot show is a whole older copy of the file: keep one ledger, and back it up with the releases.
+
+Check releases against their ledger: what it says of each, and what all of them leave together.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ import hmac
 import io
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +27,11 @@ from kohort.data.ledger import HASH_BYTES, Ledger, LedgerEntry
 from kohort.errors import InputError
 from kohort.files.checked import write_checked
 from kohort.files.drafts import remove_abandoned
+from kohort.problem.models import Model
+from kohort.verification import Check, Together, verify_together
+from kohort.verification.promises import Promise, Stated, stated
+from kohort.verification.recorded import GivenRelease, check_recorded, texts_of_values
+from kohort.verification.together import promises_of
 from kohort.version import __version__
 
 FORMAT = 2
@@ -244,3 +252,65 @@ def _unhashed(table: pa.Table) -> np.ndarray:
         return np.empty((0, HASH_BYTES), dtype=np.uint8)
     content = np.frombuffer(column.buffers()[1], dtype=np.uint8)
     return content[column.offset * HASH_BYTES :][: len(column) * HASH_BYTES].reshape(-1, HASH_BYTES)
+
+
+def verify_with_ledger(
+    path: str | Path,
+    key: bytes | None,
+    earlier: Sequence[GivenRelease],
+    current: GivenRelease,
+    models: Sequence[Model],
+) -> Together:
+    """What all releases of a ledger leave, each compared with its files where they are given.
+
+    earlier  the first releases of the ledger, in their order, as many as are at hand
+    current  the release that is verified, which must be one of the ledger
+    """
+    secret = ledger_key(key)
+    ledger = read_ledger(path, secret)
+    hashes = [entry.facts["sha256"].get("output") for entry in ledger.entries]
+    number = _number_of(path, hashes, current)
+    if len(earlier) >= number:
+        raise InputError(
+            f"The release is number {number} of the ledger, and {len(earlier)} earlier ones are given. Give "
+            "those before it, in their order."
+        )
+    for place, release in enumerate(earlier, 1):
+        if release.sha256 != hashes[place - 1] and release.sha256 in hashes:
+            raise InputError(
+                f"The earlier releases are out of order: number {place} of those given is release "
+                f"{hashes.index(release.sha256) + 1} of the ledger. Give them from the first on."
+            )
+    given = dict(enumerate(earlier, 1)) | {number: current}
+    checks = [
+        check
+        for place in range(1, len(ledger.entries) + 1)
+        for check in check_recorded(ledger, place, given.get(place), secret)
+    ]
+    checks.append(_check_promise(number, promises_of(ledger.entries[number - 1]), models))
+    found = verify_together(ledger, texts_of_values(ledger, secret))
+    return replace(found, checks=(*checks, *found.checks))
+
+
+def _check_promise(number: int, recorded: Sequence[Promise], asked: Sequence[Stated]) -> Check:
+    ledger, spec = (
+        sorted(f"{promise.name} {sorted(promise.parameters.items())}" for promise in promises)
+        for promises in (recorded, stated(asked))
+    )
+    same = ledger == spec
+    detail = (
+        f"The spec promises {'what' if same else 'something else than'} release {number} of the ledger did."
+    )
+    return Check(f"ledger: release {number} promise", same, detail)
+
+
+def _number_of(path: str | Path, hashes: Sequence[str | None], current: GivenRelease) -> int:
+    """Which release of the ledger this is, by the hash of its file."""
+    if current.sha256 is not None and current.sha256 in hashes:
+        return hashes.index(current.sha256) + 1
+    if current.sha256 is None and hashes:
+        return len(hashes)
+    raise InputError(
+        f"The ledger {str(path)!r} does not name this file among its {len(hashes)} releases. Was it changed, "
+        "or is it a release of another ledger?"
+    )

@@ -16,13 +16,13 @@ from kohort.data.dataset import Dataset, distinct_rows
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InfeasibleError, InputError, UnsupportedError, counted
-from kohort.pipeline.commitment import committed
 from kohort.pipeline.maps import Maps
 from kohort.pipeline.notes import formula_notes
 from kohort.pipeline.order import settle_order
 from kohort.pipeline.people import persons_of
 from kohort.pipeline.prepare import Prepared, sensitive_attributes, settled_roles
 from kohort.pipeline.private import HoldsOriginal
+from kohort.pipeline.public import committed
 from kohort.pipeline.publish import Published, publish
 from kohort.pipeline.request import Request
 from kohort.pipeline.verify_release import verify_published
@@ -107,11 +107,27 @@ def apply_maps(
     if unseen not in ("error", "suppress"):
         raise InputError(f"'unseen' must be error or suppress. Got {unseen!r}.")
     request = replace(maps.request, models=_models(maps.request, k), key=key)
-    prepared = _prepared(maps, dataset, request)
-    unknown = _unknown_records(maps, prepared)
+    roles = settled_roles(dataset, request)
+    columns = [dataset.column(name) for name in roles.having("quasi-identifier")]
+    _refuse_nulls(columns, request)
+    read = {column.name: maps.columns[column.name].published(column.texts) for column in columns}
+    labels = {name: shown for name, (shown, _) in read.items()}
+    persons = persons_of(dataset, roles)
+    prepared = Prepared(
+        dataset,
+        request,
+        roles,
+        tuple(Attribute(column, _two_levels(column.texts, labels[column.name])) for column in columns),
+        sensitive_attributes(dataset, request, roles, persons),
+        persons=persons,
+    )
+    lacking = {c.name: int(c.counts[~np.array(read[c.name][1], dtype=bool)].sum()) for c in columns}
+    unknown = {name: n for name, n in lacking.items() if n}
     if unknown and unseen == "error":
         raise InputError(_unknown_message(unknown))
-    recoding = _recoding(maps, prepared)
+    recoding = _Mapped(labels, np.zeros(dataset.n_records, dtype=bool))
+    if request.suppression:
+        recoding = replace(recoding, withheld=_withheld(prepared, recoding))
     published = publish(prepared, recoding)
     if not published.n_records:
         raise InfeasibleError("Every record would be withheld: no class satisfies the models of the maps.")
@@ -138,23 +154,13 @@ def _models(request: Request, k: int | None) -> tuple[Model, ...]:
     return (KAnonymity(k), *(model for model in request.models if not isinstance(model, KAnonymity)))
 
 
-def _prepared(maps: Maps, dataset: Dataset, request: Request) -> Prepared:
-    """The table with hierarchies of two levels: each value, and what the maps publish it as."""
-    roles = settled_roles(dataset, request)
-    attributes = tuple(_attribute(maps, dataset.column(name)) for name in roles.having("quasi-identifier"))
-    persons = persons_of(dataset, roles)
-    sensitive = sensitive_attributes(dataset, request, roles, persons)
-    return Prepared(dataset, request, roles, attributes, sensitive, persons=persons)
-
-
-def _attribute(maps: Maps, column: Column) -> Attribute:
-    if maps.request.nulls == "refuse" and column.has_null:
-        raise InputError(
-            f"Column {column.name!r} has {counted(int(column.counts[-1]), 'missing value')}, and the maps "
-            "were made with nulls: refuse. Fill them in."
-        )
-    labels, _ = maps.columns[column.name].published(column.texts)
-    return Attribute(column, _two_levels(column.texts, labels))
+def _refuse_nulls(columns: Sequence[Column], request: Request) -> None:
+    for column in columns if request.nulls == "refuse" else ():
+        if column.has_null:
+            raise InputError(
+                f"Column {column.name!r} has {counted(int(column.counts[-1]), 'missing value')}, and the "
+                "maps were made with nulls: refuse. Fill them in."
+            )
 
 
 def _two_levels(texts: Sequence[str | None], labels: Sequence[str | None]) -> Hierarchy:
@@ -164,17 +170,6 @@ def _two_levels(texts: Sequence[str | None], labels: Sequence[str | None]) -> Hi
         (text, STAR) if label in (text, STAR) else (text, label, STAR) for text, label in zip(texts, labels)
     ]
     return Hierarchy.from_paths(paths or [(None, STAR)], hidden=starred)
-
-
-def _unknown_records(maps: Maps, prepared: Prepared) -> dict[str, int]:
-    """Per quasi-identifier the records whose value the maps do not know, where there are any."""
-    found = {}
-    for attribute in prepared.attributes:
-        column = attribute.column
-        known = np.array(maps.columns[column.name].published(column.texts)[1], dtype=bool)
-        if n_unknown := int(column.counts[~known].sum()):
-            found[column.name] = n_unknown
-    return found
 
 
 def _unknown_message(unknown: Mapping[str, int]) -> str:
@@ -197,17 +192,6 @@ class _Mapped(Recoding):
         number = {label: code for code, label in enumerate(dict.fromkeys(labels))}
         of_code = np.array([number[label] for label in labels], dtype=np.int32)
         return PublishedColumn(list(number), of_code[attribute.column.codes], np.bincount(of_code))
-
-
-def _recoding(maps: Maps, prepared: Prepared) -> _Mapped:
-    """How the maps publish each record; those of classes that fail are withheld where the maps allow it."""
-    columns = [attribute.column for attribute in prepared.attributes]
-    labels = {column.name: maps.columns[column.name].published(column.texts)[0] for column in columns}
-    nobody = np.zeros(prepared.dataset.n_records, dtype=bool)
-    recoding = _Mapped(labels, nobody)
-    if not prepared.request.suppression:
-        return recoding
-    return replace(recoding, withheld=_withheld(prepared, recoding))
 
 
 def _withheld(prepared: Prepared, recoding: Recoding) -> np.ndarray:

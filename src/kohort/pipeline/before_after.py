@@ -28,7 +28,7 @@ from kohort.verification.histories import history_of_record
 from kohort.verification.reading import Reading, read_labels
 
 if TYPE_CHECKING:
-    from kohort.pipeline.release import VerifiedRelease
+    from kohort.release.release import Release
 
 Side = Literal["before", "after"]
 T = TypeVar("T")
@@ -271,7 +271,7 @@ class BeforeAfter:
         return place
 
 
-def before_after(release: VerifiedRelease) -> BeforeAfter:
+def before_after(release: Release) -> BeforeAfter:
     """Read both sides of a release, the published one from the published table; `release.sides` keeps it."""
     published, rows = _genuine(release)
     attributes = release.problem.attributes
@@ -294,7 +294,7 @@ def before_after(release: VerifiedRelease) -> BeforeAfter:
     )
 
 
-def _genuine(release: VerifiedRelease) -> tuple[Dataset, np.ndarray]:
+def _genuine(release: Release) -> tuple[Dataset, np.ndarray]:
     """The published records and their originals, without counterfeits: figures are about people."""
     if not release.counterfeits:
         rows = np.arange(release.dataset.n_records) if release.rows is None else release.rows
@@ -303,7 +303,7 @@ def _genuine(release: VerifiedRelease) -> tuple[Dataset, np.ndarray]:
     return Dataset(release.arrow.filter(pa.array(originals >= 0))), originals[originals >= 0]
 
 
-def _labels(release: VerifiedRelease, published: Dataset, attribute: Attribute, rows: np.ndarray) -> Column:
+def _labels(release: Release, published: Dataset, attribute: Attribute, rows: np.ndarray) -> Column:
     """The labels of a column; where classes publish their means, the intervals that these stand for."""
     if release.request.publish.get(attribute.name, "interval") == "interval":
         return published.column(attribute.name)
@@ -321,7 +321,7 @@ def _starred(column: Column) -> np.ndarray:
     return np.array([text == STAR for text in column.texts], dtype=bool)[column.codes]
 
 
-def _baskets(release: VerifiedRelease, published: Dataset) -> BasketPair | None:
+def _baskets(release: Release, published: Dataset) -> BasketPair | None:
     if release.items is None:
         return None
     request = release.request.items

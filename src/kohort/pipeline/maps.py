@@ -71,8 +71,8 @@ class Maps:
     version: str = __version__
 
 
-def maps_of(request: Request, problem: Problem, recoding: Recoding, *, algorithm: str) -> Maps:
-    """The maps of a release; refused unless it publishes a value the same way wherever it occurs."""
+def refuse_no_maps(problem: Problem, recoding: Recoding, algorithm: str) -> None:
+    """Refuse a release that has no maps: it must publish a value the same way wherever it occurs."""
     if problem.items is not None:
         raise UnsupportedError("Maps are of quasi-identifiers. A column of items has none.")
     if not recoding.is_global:
@@ -85,6 +85,11 @@ def maps_of(request: Request, problem: Problem, recoding: Recoding, *, algorithm
             "With labels: tight, what is published depends on the values that the records have. "
             "Maps need labels: hierarchy."
         )
+
+
+def maps_of(request: Request, problem: Problem, recoding: Recoding, *, algorithm: str) -> Maps:
+    """The maps of a release, which are refused where there are none."""
+    refuse_no_maps(problem, recoding, algorithm)
     return Maps(
         request=_to_keep(request, problem),
         columns={a.name: _column_map(a, recoding.maps(a)) for a in problem.attributes},

@@ -11,7 +11,7 @@ from kohort.io.databases import DatabaseTable
 from kohort.io.databases.reading import DatabaseBatches
 from kohort.io.streamed_files import StreamedFile
 from kohort.io.tables import TableFile
-from kohort.pipeline.commitment import sha256_of_files
+from kohort.pipeline.public import sha256_of_files
 
 
 @dataclass(frozen=True)

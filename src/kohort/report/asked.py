@@ -1,4 +1,4 @@
-"""What may be asked of a report: its file and its version. Loads nothing: it is asked before long work."""
+"""What may be asked of a report or dossier: file and version. Loads nothing: asked before long work."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def check_version(version: str) -> None:
         )
 
 
-def check_report_path(path: str | Path) -> None:
-    """Refuse an ending that no report has, and PDF where it cannot be made: best asked before long work."""
+def check_page(path: str | Path, what: str) -> None:
+    """Refuse an ending that no such page has, and PDF where it cannot be made."""
     suffix = Path(path).suffix.lower()
     if suffix not in (".html", ".htm", ".pdf"):
-        raise InputError(f"The name of a report must end in .html or .pdf. Got {Path(path).name!r}.")
+        raise InputError(f"The name of a {what} must end in .html or .pdf. Got {Path(path).name!r}.")
     if suffix == ".pdf":
-        from kohort.report.pdf import require_weasyprint
+        from kohort.report.html import require_weasyprint
 
         require_weasyprint()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,20 +16,27 @@ from kohort.algorithms import Progress, Run
 from kohort.algorithms.auto import obstacle
 from kohort.data.column import Column
 from kohort.pipeline.before_after import BeforeAfter
-from kohort.pipeline.release import VerifiedRelease
 from kohort.report.asked import Version, check_version
-from kohort.report.attribute_facts import attribute_facts, distribution, item_levels
+from kohort.report.columns import (
+    PublishedValues,
+    attribute_facts,
+    distribution,
+    item_levels,
+    published_values,
+)
 from kohort.report.public_facts import public_facts
-from kohort.report.published_values import PublishedValues, published_values
 from kohort.risk import assess_risk
 from kohort.risk.class_tally import BINS, GuessTally, class_tally
 from kohort.utility import measure_utility
+
+if TYPE_CHECKING:
+    from kohort.release.release import Release
 
 MOST_CHARTS = 24  # columns whose distribution is drawn: those that lost most
 
 
 def report_facts(
-    release: VerifiedRelease,
+    release: Release,
     *,
     version: Version = "internal",
     sha256: Mapping[str, str | None] | None = None,
@@ -43,25 +50,12 @@ def report_facts(
     `making` may hold the `command` and the `spec`, and the names of two files: `data` and `release`. `judged`
     holds `risk` and `utility`, where somebody measured them already: they take the longest.
 
-    The hash of the input is shown in the internal version only; see `VerifiedRelease.facts` for the `salt`.
+    The hash of the input is shown in the internal version only; see `Release.facts` for the `salt`.
     """
     check_version(version)
-    making = {} if making is None else making
     run = Run(progress=progress)
     run.report("report: classes", 0.0)
-    facts: dict[str, Any] = release.facts(sha256=sha256, salt=salt) | {
-        "kohort": "report",
-        "original_sha256": (sha256 or {}).get("input"),
-        "report": "internal",
-        **_table_facts(release),
-        "making": {key: text for key, text in making.items() if key in ("command", "spec")},
-        "about": {
-            "original": making.get("data"),
-            "release": making.get("release"),
-            "date": datetime.date.today().isoformat(),
-        },
-        "improvable": obstacle(release.problem) is None,
-    }
+    facts = page_facts(release, making, sha256, salt) | {"kohort": "report"} | _table_facts(release)
     run.report("report: risk", 0.1)
     facts["risk"] = assess_risk(release) if judged is None else judged["risk"]
     run.report("report: utility", 0.3)
@@ -71,7 +65,29 @@ def report_facts(
     return facts if version == "internal" else public_facts(facts)
 
 
-def _table_facts(release: VerifiedRelease) -> dict[str, Any]:
+def page_facts(
+    release: Release,
+    making: Mapping[str, str] | None,
+    sha256: Mapping[str, str | None] | None,
+    salt: bytes | None,
+) -> dict[str, Any]:
+    """What report and dossier begin with: the facts of the release, and how it was made."""
+    making = making or {}
+    return release.facts(sha256=sha256, salt=salt) | {
+        "report": "internal",
+        "original_sha256": (sha256 or {}).get("input"),
+        "sensitive": [column.name for column in release.sides.sensitive],
+        "making": {key: text for key, text in making.items() if key in ("command", "spec")},
+        "about": {
+            "original": making.get("data"),
+            "release": making.get("release"),
+            "date": datetime.date.today().isoformat(),
+        },
+        "improvable": obstacle(release.problem) is None,
+    }
+
+
+def _table_facts(release: Release) -> dict[str, Any]:
     """The facts about columns and classes."""
     sides, columns = release.sides, published_values(release.sides)
     attributes = [attribute_facts(values) for values in columns]
@@ -80,7 +96,6 @@ def _table_facts(release: VerifiedRelease) -> dict[str, Any]:
         "class_sizes": _class_size_facts(sides),
         "guesses": guess_facts(sides),
         "item_levels": None if release.items is None else item_levels(release.items),
-        "sensitive": [column.name for column in sides.sensitive],
         "distributions": _distributions(columns, attributes),
         "riskiest": _riskiest_classes(sides),
     }

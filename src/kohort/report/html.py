@@ -3,39 +3,68 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kohort.errors import counted
+from kohort.extras import missing_package
 from kohort.files.checked import write_checked
-from kohort.report.asked import check_report_path
+from kohort.report.asked import check_page
 from kohort.report.facts import report_facts
 from kohort.report.public_facts import public_certificate
 from kohort.report.sections import sections
-from kohort.report.sentences import percent, verdict_sentences, withheld_text
-from kohort.report.terminal import number
-from kohort.report.traffic_light import advice_of, spec_to_add, traffic_light_of
+from kohort.report.sentences import (
+    advice_of,
+    number,
+    percent,
+    spec_to_add,
+    traffic_light_of,
+    verdict_sentences,
+    withheld_text,
+)
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from kohort.pipeline.release import VerifiedRelease
+    from kohort.release.release import Release
 
+_MORE = (
+    ". It also needs Pango, which Linux desktops have (see the installation page of WeasyPrint). "
+    "You can also write HTML and print it from a browser: its layout is made for paper as well."
+)
 _SHARE = re.compile(r"(under |almost )?[0-9.,]+ %")
 
 
-def write_report(release: VerifiedRelease, path: str | Path, **options: Any) -> None:
+def write_report(release: Release, path: str | Path, **options: Any) -> None:
     """Write the report as HTML or, by its ending, as PDF. Options are those of `report_facts`."""
-    check_report_path(path)
-    page = report_page(report_facts(release, **options))
-    if Path(path).suffix.lower() == ".pdf":
-        from kohort.report.pdf import write_pdf
+    check_page(path, "report")
+    write_page(report_page(report_facts(release, **options)), Path(path))
 
-        write_pdf(page, Path(path))
+
+def write_page(page: str, path: Path) -> None:
+    """Write a page as HTML or, by its ending, as PDF. Nothing is fetched: the page needs nothing."""
+    if path.suffix.lower() == ".pdf":
+        weasyprint = require_weasyprint()
+        write_checked(path, weasyprint.HTML(string=page, url_fetcher=_refuse).write_pdf())
     else:
         write_checked(path, page)
+
+
+def require_weasyprint() -> Any:
+    """The WeasyPrint package; raises MissingPackageError with instructions if it is not installed."""
+    try:
+        import weasyprint
+    except (ImportError, OSError):  # OSError: Pango, a system library that it stands on, is missing
+        raise missing_package("A report as PDF needs", "pdf", more=_MORE) from None
+    logging.getLogger("weasyprint").setLevel(logging.ERROR)  # it warns of CSS for screens, which it skips
+    return weasyprint
+
+
+def _refuse(url: str, *_: Any, **__: Any) -> Any:
+    raise ValueError(f"A report fetches nothing, not even {url}.")
 
 
 def report_page(facts: dict[str, Any]) -> str:
@@ -73,7 +102,7 @@ def about_rows(facts: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def notebook_page(release: VerifiedRelease) -> str:
+def notebook_page(release: Release) -> str:
     """The verdict and the big figures, for a notebook. It shows no value: notebooks are passed on."""
     facts = public_certificate(release.facts())
     template = page_templates().get_template("notebook.html")

@@ -1,4 +1,7 @@
-"""The parts of a report page: headings, sentences, figures and tables, all made from facts."""
+"""The parts of a report page, made from facts: headings, sentences, figures and tables, many of them drawn.
+
+What became of columns, what an attacker finds, what is still useful.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kohort.charts import svg_of
+from kohort.report import charts
+from kohort.report.columns import STEPS
+from kohort.report.sentences import capitalized, percent
 
 
 @dataclass(frozen=True)
@@ -47,3 +53,271 @@ class Section:
     figures: Sequence[Figure] = ()
     tables: Sequence[Table] = ()
     code: Sequence[tuple[str, str]] = field(default=())
+
+
+_MOST_ROWS = 30  # columns in one chart
+
+
+def columns_section(facts: dict[str, Any]) -> Section | None:
+    """The section on columns: how far each was generalized, and what it lost."""
+    shares = [(a["name"], a["steps"]) for a in facts["attributes"]]
+    if facts["item_levels"] is not None:
+        shares.append(("items in baskets", facts["item_levels"]))
+    if not shares:
+        return None
+    left_out = len(shares) - _MOST_ROWS
+    sentences = ["The less a column was generalized, the more useful it is for analysis."]
+    if left_out > 0:
+        sentences.append(f"The charts show the first {_MOST_ROWS} columns, the table all {len(shares)}.")
+    figures = [_steps_figure(shares)]
+    tables = []
+    if facts["attributes"]:
+        figures.append(_losses_figure(facts["attributes"]))
+        tables.append(_attributes_table(facts["attributes"]))
+    return Section("columns", "What became of each column", sentences, figures=figures, tables=tables)
+
+
+def _steps_figure(shares: list[tuple[str, dict[str, float]]]) -> Figure:
+    kept = sum(steps["unchanged"] for _, steps in shares) / len(shares)
+    stars = sum(steps["*"] for _, steps in shares) / len(shares)
+    sentence = (
+        f"{capitalized(percent(kept))} of all cells are published unchanged, {percent(stars)} as *. The "
+        "steps in between say how far a cell is on the way from its own value to *: the darker, the less it "
+        "says."
+    )
+    chart = charts.steps_chart(shares[:_MOST_ROWS])
+    table = Table(("column", *STEPS), [[name, *map(percent, steps.values())] for name, steps in shares])
+    return drawn(
+        "How far cells were generalized", chart, sentence, table, shape="Stacked bars, one per column"
+    )
+
+
+def _losses_figure(attributes: list[dict[str, Any]]) -> Figure:
+    most = max(attributes, key=lambda a: a["loss"])
+    least = min(attributes, key=lambda a: a["loss"])
+    if most["loss"] == least["loss"]:
+        extent = f"Every column lost the same share ({most['loss']:.2f})"
+    else:
+        extent = (
+            f"{most['name']} lost the most ({most['loss']:.2f}), "
+            f"{least['name']} the least ({least['loss']:.2f})"
+        )
+    sentence = f"{extent}. 0 means that every value is unchanged, 1 that every value is *."
+    losses = [(a["name"], a["loss"]) for a in attributes]
+    chart = charts.bars_chart(losses[:_MOST_ROWS], title="loss", shares=False)
+    return drawn("What each column lost", chart, sentence, Table(("column", "loss"), losses))
+
+
+def _attributes_table(attributes: list[dict[str, Any]]) -> Table:
+    rows = [
+        [
+            a["name"],
+            a["kind"],
+            a["values"],
+            a["published_values"],
+            percent(a["unchanged"]),
+            percent(a["starred"]),
+            _levels(a["levels"]),
+            a["loss"],
+        ]
+        for a in attributes
+    ]
+    head = ("column", "kind", "values", "published", "unchanged", "as *", "cells at each level", "loss")
+    return Table(head, rows)
+
+
+def _levels(levels: list[dict[str, Any]] | None) -> str:
+    if levels is None:
+        return "no levels"
+    return " · ".join(
+        f"{entry['level']}: {percent(entry['share'])}" for entry in levels if entry["share"] > 0
+    )
+
+
+def distributions_section(facts: dict[str, Any]) -> Section | None:
+    """The section on distributions: how values are spread, before and after."""
+    found = facts.get("distributions")
+    if not found:
+        return None
+    kinds = {a["name"]: a for a in facts["attributes"]}
+    figures = [_distribution_figure(name, rows, kinds[name]) for name, rows in found.items()]
+    sentences = [
+        "Wide pale bars show the records of the original. Narrow dark bars show what a reader of the "
+        "release would estimate by spreading every published value evenly over the values that it covers."
+    ]
+    left_out = len(facts["attributes"]) - len(figures)
+    if left_out > 0:
+        sentences.append(
+            f"Only the {len(figures)} columns that lost the most are drawn; the other {left_out:,} are in "
+            "the table above."
+        )
+    return Section("distributions", "Before and after", sentences, figures=figures)
+
+
+def _distribution_figure(name: str, rows: list[dict[str, Any]], attribute: dict[str, Any]) -> Figure:
+    total = sum(row["before"] for row in rows) or 1
+    moved = sum(abs(row["before"] - row["after"]) for row in rows) / 2 / total
+    sentence = f"Before and after differ by {percent(moved)} of the records."
+    ordered = attribute["binned"]
+    table = Table(
+        ("from" if ordered else "value", "before", "after"),
+        [[row["value"], round(row["before"]), round(row["after"])] for row in rows],
+    )
+    shape = f"Bars: records per value of {name}"
+    return drawn(name, charts.distribution_chart(rows, ordered=ordered), sentence, table, shape=shape)
+
+
+_WORTH_LEARNING = 0.02  # how much better than guessing a model of the original must be
+
+
+def risk_section(facts: dict[str, Any]) -> Section:
+    """The section on risk: the chance that people are found, by counting and by an actual attack."""
+    risk = facts["risk"]
+    figures = []
+    if risk["prosecutor"] is not None:
+        figures.append(_chances(risk))
+    if risk["linkage"] is not None:
+        figures.append(_attack(risk))
+    sentences = [
+        risk[name]["sentence"]
+        for name in (
+            "prosecutor",
+            "journalist",
+            "marketer",
+            "households",
+            "sampling_weights",
+            "dominance",
+            "k_map",
+            "population_uniqueness",
+            "order",
+        )
+        if risk.get(name) is not None and "sentence" in risk[name]
+    ]
+    return Section("risk", "Can people be found?", sentences, figures=figures)
+
+
+def _chances(risk: dict[str, Any]) -> Figure:
+    """Prosecutor risk and uniqueness, before (left out of public reports) and after."""
+    found, unique, whom = risk["prosecutor"], risk["uniqueness"], risk["counted"]
+    names = {
+        "maximum": "highest chance",
+        "average": "average chance",
+        "over_threshold": f"{whom} over {percent(risk['threshold'])}",
+    }
+    sides = [side for side in ("before", "after") if side in found]
+    rows = [{"value": name, **{side: found[side][key] for side in sides}} for key, name in names.items()]
+    rows.append({"value": f"unique {whom}", **{side: unique[side] for side in sides}})
+    after = found["after"]
+    sentence = (
+        "An attacker who knows every quasi-identifier of a person finds the record with a chance of at most "
+        f"{percent(after['maximum'])}, {percent(after['average'])} on average. "
+        f"{percent(unique['after'])} of the published {whom} are unique."
+    )
+    table = Table(
+        ("chance", *sides), [[row["value"], *(percent(row[side]) for side in sides)] for row in rows]
+    )
+    return drawn("The chance that a person is found", charts.rates_chart(rows), sentence, table)
+
+
+def _attack(risk: dict[str, Any]) -> Figure:
+    attack = risk["linkage"]
+    sides = {"original": attack.get("before"), "release": attack["after"]}
+    rows = [
+        {"side": name, "rate": side["hit_rate"], "low": side["interval"][0], "high": side["interval"][1]}
+        for name, side in sides.items()
+        if side is not None
+    ]
+    rates = [[row["side"], *(percent(row[key]) for key in ("rate", "low", "high"))] for row in rows]
+    allowed = f"The dashed line is the highest chance allowed, {percent(risk['threshold'])}."
+    return drawn(
+        "A simulated attack",
+        charts.attack_chart(rows, risk["threshold"]),
+        f"{attack['sentence']} {allowed}",
+        Table(("table", "people found", "from", "to"), rates),
+        shape="Dots with intervals",
+    )
+
+
+def utility_section(facts: dict[str, Any]) -> Section | None:
+    """The section on utility: what the release is still good for."""
+    utility = facts["utility"]
+    queries, learnt, pairs = (utility[key] for key in ("queries", "classification", "association"))
+    figures = []
+    sentences = []
+    if queries is not None:
+        figures.append(_queries(queries))
+    if utility["itemsets"] is not None:
+        figures.append(_itemsets(utility["itemsets"], facts["loss"]))
+    if learnt is not None:
+        figures.append(_classification(learnt)) if _learnable(learnt) else sentences.append(
+            _nothing_learnt(learnt)
+        )
+    if pairs is not None:
+        figures.append(_association(pairs)) if pairs["pairs"] else sentences.append(pairs["sentence"])
+    if not figures and not sentences:
+        return None
+    return Section("utility", "How useful is the release?", sentences, figures=figures)
+
+
+def _queries(found: dict[str, Any]) -> Figure:
+    rows = [
+        ("half of the queries", found["median_relative_error"]),
+        ("on average", found["mean_relative_error"]),
+        ("nine in ten queries", found["p90_relative_error"]),
+    ]
+    table = Table(("queries", "error at most"), [[name, percent(error)] for name, error in rows])
+    chart = charts.bars_chart(rows, title="relative error")
+    return drawn("Counting: errors of COUNT queries", chart, found["sentence"], table)
+
+
+def _itemsets(found: dict[str, Any], loss: dict[str, float]) -> Figure:
+    """What mining the baskets still finds."""
+    rows = [
+        ("ncp", loss.get("ncp", loss.get("items-ncp"))),
+        ("tKd", found["tkd"]),
+        ("tKd-ML2", found["tkd_ml2"]),
+        ("error of pairs", found["pair_error"]),
+    ]
+    known = [(name, value) for name, value in rows if value is not None]
+    table = Table(("measure", "share"), [[name, percent(value)] for name, value in known])
+    chart = charts.bars_chart(known, title="lost")
+    return drawn("Baskets: what mining still finds", chart, found["sentence"], table)
+
+
+def _classification(found: dict[str, Any]) -> Figure:
+    rows = [
+        ("most frequent value", found["floor"]),
+        ("learnt from the release", found["accuracy"]),
+        ("learnt from the original", found["ceiling"]),
+    ]
+    table = Table(("model", "right"), [[name, percent(share)] for name, share in rows])
+    chart = charts.bars_chart(rows, title="correct predictions")
+    tried = (
+        f" The models learnt from {found['trained_on']:,} records and were tested on {found['tested_on']:,}"
+    )
+    sample = f"{tried}, drawn at random." if found["sampled"] else f"{tried}."
+    return drawn(f"Learning: {found['target']}", chart, found["sentence"] + sample, table)
+
+
+def _learnable(found: dict[str, Any]) -> bool:
+    """Whether the original teaches a model anything; where it does not, equal bars would mislead."""
+    return found["ceiling"] - found["floor"] >= _WORTH_LEARNING
+
+
+def _nothing_learnt(found: dict[str, Any]) -> str:
+    """A sentence that explains why there is no chart of a model."""
+    return (
+        f"Learning: the quasi-identifiers say little about {found['target']!r}. Even a model that learns "
+        f"from the original is right for {percent(found['ceiling'])} of people it has not seen, and always "
+        f"guessing the most frequent value for {percent(found['floor'])}; learnt from the release, it is "
+        f"{percent(found['accuracy'])}. So learning shows nothing about what the release has lost."
+    )
+
+
+def _association(found: dict[str, Any]) -> Figure:
+    rows = [[" and ".join(pair["attributes"]), pair["before"], pair["after"]] for pair in found["pairs"]]
+    strongest = sorted(rows, key=lambda row: -row[1])[:20]
+    sentence = f"{found['sentence']} Pairs on the dashed line did not change."
+    table = Table(("strongest pairs", "before", "after"), strongest)
+    chart = charts.pairs_chart(found["pairs"])
+    return drawn("Columns that are associated", chart, sentence, table, shape="Dots, one per pair of columns")

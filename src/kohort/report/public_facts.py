@@ -12,41 +12,12 @@ from typing import Any
 from kohort.pipeline.public import public_version, two_digits
 
 _CERTIFICATE = (
-    "version",
-    "title",
-    "owner",
-    "holds",
-    "records",
-    "suppressed",
-    "suppressed_as",
-    "counterfeits",
-    "classes",
-    "smallest_class",
-    "counted",
-    "people",
-    "smallest_class_people",
-    "cautions",
-    "cost",
-    "loss",
-    "unweighted_loss",
-    "labels",
-    "bound",
-    "gap",
-    "solver_bound",
-    "solver_gap",
-    "evidence",
-    "guarantee",
-    "algorithm",
-    "parameters",
-    "seed",
-    "cut_by_time",
-    "quasi_identifiers",
-    "suppression",
-    "order",
-    "notes",
-    "sha256",
-    "commitment",
-)
+    "version", "title", "owner", "holds", "records", "suppressed", "suppressed_as", "counterfeits",
+    "classes", "smallest_class", "counted", "people", "smallest_class_people", "cautions", "cost",
+    "loss", "unweighted_loss", "labels", "bound", "gap", "solver_bound", "solver_gap", "evidence",
+    "guarantee", "algorithm", "parameters", "seed", "cut_by_time", "quasi_identifiers", "suppression",
+    "order", "notes", "sha256", "commitment",
+)  # fmt: skip
 _TOGETHER = ("release", "again", "candidates", "counterfeits", "alone", "ratio")
 _REPORT = ("kohort", "guesses", "sensitive")
 _LEFT_OUT = (
@@ -61,14 +32,14 @@ def public_facts(facts: dict[str, Any]) -> dict[str, Any]:
     """The facts of an internal report that everybody may see."""
     sizes = facts["class_sizes"]
     return {
-        **_some(facts, _REPORT),
+        **some(facts, _REPORT),
         "attributes": [two_digits(attribute | {"values": None}) for attribute in facts["attributes"]],
         "item_levels": two_digits(facts["item_levels"]),
         "left_out": [_LEFT_OUT],
         **public_certificate(public_version(facts)),
         "report": "public",
         "about": facts["about"] | {"original": None},
-        "class_sizes": sizes and {**sizes, "bins": [_some(entry, _BIN) for entry in sizes["bins"]]},
+        "class_sizes": sizes and {**sizes, "bins": [some(entry, _BIN) for entry in sizes["bins"]]},
         "risk": public_risk(facts["risk"]),
         "utility": dict.fromkeys(_UTILITY),
     }
@@ -76,22 +47,23 @@ def public_facts(facts: dict[str, Any]) -> dict[str, Any]:
 
 def public_certificate(certificate: dict[str, Any]) -> dict[str, Any]:
     """The facts of a certificate that name no value of the data."""
-    chosen = _some(certificate, _CERTIFICATE)
+    chosen = some(certificate, _CERTIFICATE)
     chosen["models"] = [_model(model) for model in certificate["models"]]
-    chosen["together"] = certificate["together"] and _some(certificate["together"], _TOGETHER)
-    chosen["checks"] = [_some(check, ("check", "holds")) for check in certificate["checks"]]
+    chosen["together"] = certificate["together"] and some(certificate["together"], _TOGETHER)
+    chosen["checks"] = [some(check, ("check", "holds")) for check in certificate["checks"]]
     if 0 < chosen["suppressed"] < (chosen["smallest_class"] or 1):
         chosen["suppressed"] = None  # shown as: fewer than the smallest class has
     return chosen
 
 
-def _some(facts: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+def some(facts: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    """These facts alone."""
     return {name: facts[name] for name in names}
 
 
 def _model(model: dict[str, Any]) -> dict[str, Any]:
     """A promise; where it is about chosen sensitive values, without naming them."""
-    kept = _some(model, _MODEL)
+    kept = some(model, _MODEL)
     if model["parameters"].get("values") is not None:
         protected = f"the protected values of {model['attribute']!r}"
         kept["promise"] = f"in every class {protected} make up at most {model['asked']:g}"

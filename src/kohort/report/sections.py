@@ -7,11 +7,24 @@ from typing import Any
 from kohort.errors import counted
 from kohort.problem.costs import COSTS
 from kohort.report import charts
-from kohort.report.column_sections import columns_section, distributions_section
-from kohort.report.page import Figure, Section, Table, drawn
-from kohort.report.risk_and_utility_sections import risk_section, utility_section
-from kohort.report.sentences import advice_sentences, capitalized, method_sentences, percent
-from kohort.report.together_section import together_section
+from kohort.report.page import (
+    Figure,
+    Section,
+    Table,
+    columns_section,
+    distributions_section,
+    drawn,
+    risk_section,
+    utility_section,
+)
+from kohort.report.sentences import (
+    advice_sentences,
+    capitalized,
+    method_sentences,
+    parameters_text,
+    percent,
+    together_sentences,
+)
 
 
 def sections(facts: dict[str, Any]) -> list[Section]:
@@ -40,9 +53,6 @@ def _next(facts: dict[str, Any]) -> Section | None:
 
 
 def _done(facts: dict[str, Any]) -> Section:
-    models = [
-        [capitalized(m["promise"]), m["asked"], m["measured"], _holds(m["holds"])] for m in facts["models"]
-    ]
     checks = [
         [check.get("detail", capitalized(check["check"])), _holds(check["holds"])]
         for check in facts["checks"]
@@ -53,10 +63,18 @@ def _done(facts: dict[str, Any]) -> Section:
         "What was done, and why",
         method_sentences(facts),
         tables=[
-            Table(("promise", "asked", "measured", "holds"), models),
+            promises_table(facts),
             Table(("check against the original", "holds"), checks, f"{held} of {len(checks)} checks hold"),
         ],
     )
+
+
+def promises_table(facts: dict[str, Any]) -> Table:
+    """Every promise: asked, measured, and whether it holds."""
+    rows = [
+        [capitalized(m["promise"]), m["asked"], m["measured"], _holds(m["holds"])] for m in facts["models"]
+    ]
+    return Table(("promise", "asked", "measured", "holds"), rows)
 
 
 def _holds(holds: bool | None) -> str:
@@ -100,8 +118,7 @@ def _of_the_run(facts: dict[str, Any]) -> list[list[Any]]:
 _SAME = "The same input, spec, version and seed give the same release, byte for byte."
 _CUT = (
     "A time limit stopped the search, so the same input, spec, version and seed may give another release, "
-    "which "
-    "keeps the same promises."
+    "which keeps the same promises."
 )
 
 
@@ -110,10 +127,7 @@ def reproduce_section(facts: dict[str, Any]) -> Section:
     rows = [
         ["version of Kohort", facts["version"]],
         ["algorithm", facts["algorithm"]],
-        [
-            "parameters",
-            ", ".join(f"{name} = {value}" for name, value in facts["parameters"].items()) or "none",
-        ],
+        ["parameters", parameters_text(facts) or "none"],
         *_of_the_run(facts),
         ["labels", facts["labels"]],
         *_files(facts),
@@ -144,9 +158,8 @@ def _classes_section(facts: dict[str, Any]) -> Section | None:
         sentence = f"All {_number(sizes['largest'], whom)} form one class."
     else:
         sentence = (
-            f"There are {facts['classes']:,} classes. The smallest has "
-            f"{_number(sizes['smallest'], whom)}, the median is {sizes['median']:,.0f}, and the largest "
-            f"has {sizes['largest']:,}."
+            f"There are {facts['classes']:,} classes. The smallest has {_number(sizes['smallest'], whom)}, "
+            f"the median is {sizes['median']:,.0f}, and the largest has {sizes['largest']:,}."
         )
     rows = [[entry["size"], entry["records"], percent(entry["share"])] for entry in sizes["bins"]]
     table = Table((f"{whom} in the class", f"{whom} in all", "share"), rows)
@@ -234,3 +247,25 @@ def _riskiest_section(facts: dict[str, Any]) -> Section | None:
 
 def _shown(label: str | None) -> str:
     return "(missing)" if label is None else label
+
+
+_PEOPLE = {
+    "new": "people published for the first time",
+    "kept": "people who were published before",
+    "gone": "people of earlier releases who have left",
+    "passed_on": "newcomers who took over the place of somebody who left",
+    "resting": "people withheld because their group cannot be shown",
+    "waiting": "newcomers withheld until there are more of them",
+}
+
+
+def together_section(facts: dict[str, Any]) -> Section | None:
+    """What all releases leave to somebody who has them; None without a ledger."""
+    together = facts["together"]
+    if together is None:
+        return None
+    tables = []
+    if "people" in together:
+        rows = [[words, together["people"][name]] for name, words in _PEOPLE.items()]
+        tables.append(Table(("people", "how many"), rows))
+    return Section("together", "Together with earlier releases", together_sentences(together), tables=tables)

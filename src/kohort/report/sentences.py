@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from kohort import errors
 from kohort.algorithms import EVERY_ALGORITHM
 from kohort.errors import counted
 from kohort.problem.costs import COSTS
-from kohort.report.terminal import dropped_items, factor_sentences, number
 
 _SMALL_GAP = 0.05  # below it, no search can bring much
 
@@ -115,11 +115,16 @@ def _algorithm(facts: dict[str, Any]) -> list[str]:
     known: Any = EVERY_ALGORITHM.get(facts["algorithm"])
     if known is None:  # an algorithm of the user's own
         return [f"The release was made by {facts['algorithm']}."]
-    with_parameters = ", ".join(f"{name} = {value}" for name, value in facts["parameters"].items())
+    given = parameters_text(facts)
     return [
-        f"The release was made by {facts['algorithm']}{f' ({with_parameters})' if with_parameters else ''}: "
+        f"The release was made by {facts['algorithm']}{f' ({given})' if given else ''}: "
         f"{_sentence(known.summary)} Its guarantee: {_sentence(known.promise)}"
     ]
+
+
+def parameters_text(facts: dict[str, Any]) -> str:
+    """The parameters of the algorithm in a line; empty where it has none."""
+    return ", ".join(f"{name} = {value}" for name, value in facts["parameters"].items())
 
 
 def _sentence(text: str) -> str:
@@ -213,3 +218,130 @@ def _search_longer(facts: dict[str, Any]) -> str:
     if not facts["improvable"]:
         return ""
     return " The algorithm improve may find a release that loses less."
+
+
+def factor_sentences(facts: dict[str, Any]) -> list[str]:
+    """A sentence on the approximation factor with what it rests on, if there is one."""
+    if facts["guarantee"] is None:
+        return []
+    claim = facts["evidence"]["guarantee"]
+    return [
+        f"The cost is at most {facts['guarantee']:.2f} times the least possible "
+        f"({claim['evidence']}: {claim['reason']})."
+    ]
+
+
+def dropped_items(items: dict[str, Any]) -> str:
+    """A sentence, after a space, on the items that were dropped from their baskets; empty where none was."""
+    if not items["dropped"]:
+        return ""
+    return (
+        f" {items['dropped']:,} of {items['occurrences']:,} items in baskets "
+        f"({errors.percent(items['dropped_share'])}) were dropped."
+    )
+
+
+def beside_the_best(facts: dict[str, Any]) -> str:
+    """How far the cost is above the least possible, and by whose word; empty where nothing is known."""
+    said = []
+    for bound, gap, word in (
+        ("bound", "gap", "checked"),
+        ("solver_bound", "solver_gap", "solver, not checked"),
+    ):
+        if facts[bound] is None:
+            continue
+        if facts[gap] is None or facts[gap] > 1:
+            said.append(f"no release can lose less than {number(facts[bound])} ({word})")
+        elif facts[gap] == 0:
+            said.append(f"the least possible ({word})")
+        else:
+            said.append(f"at most {errors.percent(facts[gap])} more than the best possible ({word})")
+    return "".join(f", {text}" for text in said)
+
+
+def number(value: float | int | None) -> str:
+    """A number as text for people: whole numbers with commas, others with four digits."""
+    if value is None:
+        return "-"
+    if float(value).is_integer() and abs(value) >= 2:
+        return f"{int(value):,}"
+    return f"{value:.4g}"
+
+
+_WAYS = {
+    "history-keeping": (
+        "Whom earlier releases put together stays together, and who has left is replaced by somebody with "
+        "the same sensitive values: the promise holds even where records can be followed from one release "
+        "to the next."
+    ),
+    "m-invariance": (
+        "The sensitive values around everybody are the same in all releases: the promise is about these "
+        "values, where records cannot be followed from one release to the next."
+    ),
+    "fresh": "It was made as if there were no earlier one, and found to be safe together with them.",
+}
+
+
+def together_sentences(together: dict[str, Any]) -> list[str]:
+    """Sentences for the person who signs."""
+    found = [
+        f"This is release {together['release']} of its ledger. Whoever has all releases so far is left with "
+        f"at least {counted(together['candidates'], 'record')} that may be a person's.",
+        _WAYS[together["again"]],
+    ]
+    if together["counterfeits"]:
+        are = counted(together["counterfeits"], "record is a counterfeit", "records are counterfeits")
+        found.append(
+            f"{are}: nobody's, published so that no group lacks a sensitive value. Whoever counts records "
+            "counts them, too."
+        )
+    if together["ratio"] is not None:
+        found.append(
+            f"It loses {together['ratio']:.2f} times the information that a release on its own would lose."
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class TrafficLight:
+    """Green: all promises hold. Amber: they hold, and leave something unprotected. Red: one is broken."""
+
+    colour: Literal["green", "amber", "red"]
+    title: str
+
+    @property
+    def terminal_style(self) -> str:
+        """The name of the colour for the terminal."""
+        return "yellow" if self.colour == "amber" else self.colour
+
+
+def traffic_light_of(facts: dict[str, Any], *, green: str = "Safe to publish as promised") -> TrafficLight:
+    """The traffic light of these facts; `green` is its title if there is nothing to add."""
+    if not facts["holds"]:
+        found = [*facts["models"], *facts["checks"]]
+        only = bool(facts.get("claims")) and all(one["holds"] is not False for one in found)
+        return TrafficLight("red", "The certificate is false" if only else "The promise does not hold")
+    if facts.get("unmeasured"):
+        return TrafficLight("amber", "What was checked holds, but not everything was checked")
+    if facts["cautions"]:
+        return TrafficLight("amber", "Every promise holds, but not everything is protected")
+    return TrafficLight("green", green)
+
+
+def advice_of(facts: dict[str, Any]) -> list[str]:
+    """The advice of the cautions, each sentence once."""
+    return list(dict.fromkeys(caution["advice"] for caution in facts["cautions"]))
+
+
+def spec_to_add(facts: dict[str, Any]) -> str | None:
+    """All that the cautions suggest to add to the spec, as YAML; None if they suggest nothing."""
+    import yaml
+
+    merged: dict[str, dict[str, list[Any]]] = {}
+    for caution in facts["cautions"]:
+        for section, keys in (caution["add"] or {}).items():
+            for key, entries in keys.items():
+                merged.setdefault(section, {}).setdefault(key, []).extend(entries)
+    if not merged:
+        return None
+    return yaml.safe_dump(merged, sort_keys=False, default_flow_style=None, allow_unicode=True, width=10_000)

@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from kohort.display import Display, Figures
 from kohort.errors import counted
-from kohort.report.attribute_facts import attribute_facts
+from kohort.report.columns import attribute_facts, published_values
 from kohort.report.public_facts import public_certificate
-from kohort.report.published_values import published_values
-from kohort.report.sentences import percent, withheld_text
-from kohort.report.terminal import beside_the_best, number
-from kohort.report.traffic_light import traffic_light_of
+from kohort.report.sentences import beside_the_best, number, percent, traffic_light_of, withheld_text
 
 if TYPE_CHECKING:
-    from kohort.pipeline.release import VerifiedRelease
+    from kohort.release.release import Release
 
 _OF_COLUMN = ("name", "values", "published_values", "unchanged", "starred", "loss")
 
@@ -55,7 +52,7 @@ class Summary:
         return Display(light.title, parts, light.colour)
 
 
-def summary_of(release: VerifiedRelease) -> Summary:
+def summary_of(release: Release) -> Summary:
     """The summary of a release."""
     columns = [attribute_facts(values) for values in published_values(release.sides)]
     return Summary(

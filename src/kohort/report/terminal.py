@@ -9,9 +9,17 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from kohort.errors import counted, percent
-from kohort.report.together_section import together_sentences
-from kohort.report.traffic_light import advice_of, spec_to_add, traffic_light_of
+from kohort.errors import counted
+from kohort.report.sentences import (
+    advice_of,
+    beside_the_best,
+    dropped_items,
+    factor_sentences,
+    number,
+    spec_to_add,
+    together_sentences,
+    traffic_light_of,
+)
 
 _FILES = ("signature", "original", "commitment", "sha256")
 _CAUTIONS = 8  # columns without a promise in the terminal; a table may have a hundred sensitive columns
@@ -60,17 +68,6 @@ def release_sentences(facts: dict[str, Any]) -> list[str]:
     return [*sentences, *factor_sentences(facts)]
 
 
-def factor_sentences(facts: dict[str, Any]) -> list[str]:
-    """A sentence on the approximation factor with what it rests on, if there is one."""
-    if facts["guarantee"] is None:
-        return []
-    claim = facts["evidence"]["guarantee"]
-    return [
-        f"The cost is at most {facts['guarantee']:.2f} times the least possible "
-        f"({claim['evidence']}: {claim['reason']})."
-    ]
-
-
 def _extent(facts: dict[str, Any]) -> str:
     items = facts["items"]
     of_items = (
@@ -84,16 +81,6 @@ def _extent(facts: dict[str, Any]) -> str:
     return (
         f"{_records(facts)} in {counted(facts['classes'], 'class', 'classes')}, {_smallest(facts)}; "
         f"{facts['suppressed']:,} withheld." + (f" The {of_items}" if items else "")
-    )
-
-
-def dropped_items(items: dict[str, Any]) -> str:
-    """A sentence, after a space, on the items that were dropped from their baskets; empty where none was."""
-    if not items["dropped"]:
-        return ""
-    return (
-        f" {items['dropped']:,} of {items['occurrences']:,} items in baskets "
-        f"({percent(items['dropped_share'])}) were dropped."
     )
 
 
@@ -121,24 +108,6 @@ def _beside_the_best(facts: dict[str, Any]) -> str:
     """What is known about the least possible cost; a weak bound says nothing about quality."""
     known = beside_the_best(facts)
     return f"{known}." if known else "."
-
-
-def beside_the_best(facts: dict[str, Any]) -> str:
-    """How far the cost is above the least possible, and by whose word; empty where nothing is known."""
-    said = []
-    for bound, gap, word in (
-        ("bound", "gap", "checked"),
-        ("solver_bound", "solver_gap", "solver, not checked"),
-    ):
-        if facts[bound] is None:
-            continue
-        if facts[gap] is None or facts[gap] > 1:
-            said.append(f"no release can lose less than {number(facts[bound])} ({word})")
-        elif facts[gap] == 0:
-            said.append(f"the least possible ({word})")
-        else:
-            said.append(f"at most {percent(facts[gap])} more than the best possible ({word})")
-    return "".join(f", {text}" for text in said)
 
 
 def _making(facts: dict[str, Any]) -> str:
@@ -212,15 +181,6 @@ def _short(value: Any) -> str:
         text = value if isinstance(value, str) else "…"
         return f"{text[:12]}…" if len(text) > 16 else text
     return "" if value is None else number(value)
-
-
-def number(value: float | int | None) -> str:
-    """A number as text for people: whole numbers with commas, others with four digits."""
-    if value is None:
-        return "-"
-    if float(value).is_integer() and abs(value) >= 2:
-        return f"{int(value):,}"
-    return f"{value:.4g}"
 
 
 def _figures(facts: dict[str, Any]) -> Table:

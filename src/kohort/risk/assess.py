@@ -1,38 +1,126 @@
-"""The risk of a release, before and after: plain facts, each with a sentence that says what it means."""
+"""The risk of a release, before and after: plain facts, each with a sentence that says what it means.
+
+k-map: how many people of a population every published class fits (Sweeney, 2001).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+import pyarrow as pa
 
 from kohort.algorithms import Progress, Run
+from kohort.data.column import Column
+from kohort.data.dataset import Dataset
 from kohort.errors import InputError, UnsupportedError, counted, did_you_mean, percent
 from kohort.parameters import Seed, Within, check_option
-from kohort.pipeline.before_after import BeforeAfter, Side
-from kohort.pipeline.release import VerifiedRelease
+from kohort.pipeline.before_after import BeforeAfter, Classes, Side, classes_of
+from kohort.pipeline.prepare import build_attributes
+from kohort.pipeline.request import Request
 from kohort.pipeline.size_counts import SizeCounts
+from kohort.problem.attribute import Attribute
+from kohort.problem.roles import Roles
 from kohort.problem.uniqueness import population_uniqueness
-from kohort.risk.attack import linkage_attack
+from kohort.risk.attack import dominance, household_risk, linkage_attack
 from kohort.risk.class_tally import (
+    attribute_disclosure,
     class_tally,
     people_by_size,
     record_risks,
     unique_share,
     weighted_population,
 )
-from kohort.risk.disclosure import attribute_disclosure
+from kohort.risk.linkage import ClassIndex
 from kohort.risk.order import order_attack
-from kohort.risk.people import dominance, household_risk
-from kohort.risk.population import Population, population_of
+from kohort.verification.covering import read_covering
+
+if TYPE_CHECKING:
+    from kohort.release.release import Release
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """How many people of a population match each record.
+
+    before  the people who have the same values as each original record
+    after   the people whom each published class fits
+    """
+
+    records: int
+    before: np.ndarray
+    after: np.ndarray
+
+
+def population_of(release: Release, population: Any, labels: tuple[Column, ...], run: Run) -> Population:
+    """How many people of a population look like each original class, and fit each published one.
+
+    Both tables are read together, so that an interval covers values that only one of them has.
+    O(distinct people * classes * attributes) at most, mostly far less.
+    """
+    everybody = population if isinstance(population, Dataset) else Dataset(population)
+    refuse_lacking(everybody, [column.name for column in labels])
+    attributes = attributes_of_both(release.dataset, everybody, release.request)
+    n = release.dataset.n_records
+    codes = [attribute.column.codes for attribute in attributes]
+    classes = classes_of([column.codes for column in labels], len(labels[0]))
+    return Population(
+        records=everybody.n_records,
+        before=_same_people(classes_of(codes, n + everybody.n_records), n),
+        after=people_fitting(labels, classes, attributes, n, run),
+    )
+
+
+def refuse_lacking(population: Dataset, names: Sequence[str]) -> None:
+    """Refuse a population without one of these quasi-identifiers."""
+    for name in names:
+        if name not in population.names:
+            raise InputError(f"The population has no column {name!r}, which is a quasi-identifier.")
+
+
+def people_fitting(
+    labels: Sequence[Column], classes: Classes, attributes: Sequence[Attribute], n: int, run: Run
+) -> np.ndarray:
+    """How many people of a population each published class fits; it is in `attributes` after `n` records."""
+    codes = [attribute.column.codes[n:] for attribute in attributes]
+    people = classes_of(codes, len(codes[0]))
+    coverings = [read_covering(column.texts, a) for column, a in zip(labels, attributes)]
+    return ClassIndex(classes, coverings).count_people(list(people.codes.T), people.sizes, run)
+
+
+def attributes_of_both(original: Dataset | None, other: Dataset, request: Request) -> tuple[Attribute, ...]:
+    """The quasi-identifiers over the records of an original, if there is one, and then of another table.
+
+    Hierarchies that are built from the data are built from both; values that a given one lacks are covered
+    by `*` only.
+    """
+    names = request.roles.having("quasi-identifier")
+    tables = [other] if original is None else [original, other]
+    together = Dataset(
+        pa.table({name: pa.chunked_array([_texts(t.column(name)) for t in tables]) for name in names})
+    )
+    lenient = replace(request, nulls="value", on_missing=dict.fromkeys(names, "suppress"))
+    return build_attributes(together, lenient, Roles(dict.fromkeys(names, "quasi-identifier")))
+
+
+def _texts(column: Column) -> pa.Array:
+    return pa.array(column.texts, pa.string()).take(pa.array(column.codes))
+
+
+def _same_people(both: Classes, n: int) -> np.ndarray:
+    """How many people have the same values as each original record."""
+    people = np.bincount(both.of_record[n:], minlength=len(both.sizes))
+    return people[both.of_record[:n]]
+
 
 SIDES: tuple[Side, Side] = ("before", "after")
 _THRESHOLD = 0.2  # at least five people to a record, the usual rule of statistical offices
 
 
 def assess_risk(
-    release: VerifiedRelease,
+    release: Release,
     *,
     known: Sequence[str] | None = None,
     known_items: int | None = None,
@@ -134,7 +222,7 @@ def _class_risks(sides: BeforeAfter, people: Population | None, threshold: float
     }
 
 
-def _threshold(release: VerifiedRelease, threshold: float | None) -> float:
+def _threshold(release: Release, threshold: float | None) -> float:
     if threshold is not None:
         check_option("threshold", threshold, Annotated[float, Within(above=0, most=1)])
         return threshold
@@ -143,9 +231,7 @@ def _threshold(release: VerifiedRelease, threshold: float | None) -> float:
     return 1 / k if k > 1 else _THRESHOLD
 
 
-def _check(
-    release: VerifiedRelease, known: Sequence[str] | None, fraction: float | None, targets: int
-) -> None:
+def _check(release: Release, known: Sequence[str] | None, fraction: float | None, targets: int) -> None:
     check_option("sampling_fraction", fraction, Annotated[float, Within(above=0, most=1)] | None)
     check_option("targets", targets, Annotated[int, Within(1)])
     check_option("known", known, Sequence[str] | None)
@@ -157,7 +243,7 @@ def _check(
             raise InputError(f"{name!r} is not a quasi-identifier. {did_you_mean(name, quasi)}")
 
 
-def _people(release: VerifiedRelease, sides: BeforeAfter, population: Any, run: Run) -> Population:
+def _people(release: Release, sides: BeforeAfter, population: Any, run: Run) -> Population:
     if sides.histories is not None:
         raise UnsupportedError("A population is compared record by record, and these records are linked.")
     if not sides.attributes:
@@ -201,10 +287,8 @@ def _journalist(sides: BeforeAfter, people: Population | None, threshold: float)
         "basis": "population",
         "sentence": (
             "Somebody who wants to find any person, and compares the table with the population of "
-            f"{people.records:,} "
-            f"people, finds a record with a chance of at most {percent(after['maximum'])}; in the original "
-            "it was "
-            f"{percent(before['maximum'])}."
+            f"{people.records:,} people, finds a record with a chance of at most "
+            f"{percent(after['maximum'])}; in the original it was {percent(before['maximum'])}."
         ),
     }
 

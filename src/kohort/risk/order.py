@@ -1,19 +1,231 @@
-"""The order attack as facts: what the order of the published records gives away."""
+"""The order attack as facts: what the order of the published records gives away.
+
+An attack on the order of published records: in a sorted table, neighbours narrow each other's labels.
+
+If the records are sorted by age, nobody is younger than the youngest that any record before allows, and
+nobody older than the oldest that any record after allows: running maxima and minima of the published
+intervals. The attacker is given the true order (by which columns, up or down) and nothing else.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kohort.data.dataset import Dataset
+from kohort.data.column import Column
+from kohort.data.dataset import Dataset, distinct_rows
 from kohort.data.value_codes import value_codes
 from kohort.errors import counted
 from kohort.pipeline.before_after import BeforeAfter
-from kohort.pipeline.release import VerifiedRelease
-from kohort.risk.label_narrowing import OrderAttack, Sighted, attack_ranks, sighted_column, stand_together
+from kohort.verification.covering import Covering
+
+if TYPE_CHECKING:
+    from kohort.release.release import Release
+
+
+_MOST_CHAINS = 16  # columns that may come first where records are sorted by several
+
+
+@dataclass(frozen=True, eq=False)
+class Sighted:
+    """A published column in the order of the release: what its labels cover, and what they hide.
+
+    first, last  per record the range of values that its label covers, by rank; -1 for a missing value
+    true         per record the rank of the original value; -1 where it is missing
+    """
+
+    name: str
+    first: np.ndarray
+    last: np.ndarray
+    true: np.ndarray
+
+    @property
+    def exact(self) -> np.ndarray:
+        """Per record whether its value is known."""
+        return self.first == self.last
+
+
+@dataclass(frozen=True)
+class OrderAttack:
+    """What the order of a release reveals to an attacker who knows by which columns it is sorted.
+
+    orders    the orders of the records that narrow labels: the columns by which they are sorted, in turn
+    narrowed  records that have a label which the order narrows
+    below     records in classes smaller than k, once labels are narrowed
+    unique    records that are then alone in their class
+    exact     values that are then known exactly, although their label covers several
+    """
+
+    orders: tuple[tuple[str, ...], ...]
+    k: int
+    records: int
+    narrowed: int
+    below: int
+    unique: int
+    exact: int
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "orders": [list(order) for order in self.orders],
+            "k": self.k,
+            "records": self.records,
+            "narrowed_records": self.narrowed,
+            "records_below_k": self.below,
+            "unique_records": self.unique,
+            "exact_values": self.exact,
+        }
+
+
+def sighted_column(labels: Column, covering: Covering, original: Column, rows: np.ndarray) -> Sighted:
+    """A quasi-identifier as an attacker sees it; `rows[i]` is the original of published record i."""
+    low, high = _label_ranges(covering, len(original.texts) - original.has_null)
+    ranks = original.at(rows).astype(np.int64)
+    if original.has_null:
+        ranks[ranks == len(original.texts) - 1] = -1
+    return Sighted(original.name, low[labels.codes], high[labels.codes], ranks)
+
+
+def _label_ranges(covering: Covering, n_values: int) -> tuple[np.ndarray, np.ndarray]:
+    """Per label the least and the greatest value that it covers; -1 if it covers only a missing one."""
+    code_at = np.argsort(covering.rank_of_code)
+    natural = bool((code_at == np.arange(len(code_at))).all())
+    low, high = np.full(covering.n_labels, n_values), np.full(covering.n_labels, -1)
+    if natural:
+        some = (covering.first <= covering.last) & (covering.first < n_values)
+        low[some], high[some] = covering.first[some], np.minimum(covering.last, n_values - 1)[some]
+    for label, (first, last) in enumerate(() if natural else zip(covering.first, covering.last)):
+        codes = code_at[first : last + 1]
+        codes = codes[codes < n_values]
+        if len(codes):
+            low[label], high[label] = codes.min(), codes.max()
+    label, rank = covering.scattered
+    codes = code_at[rank]
+    label, codes = label[codes < n_values], codes[codes < n_values]
+    np.minimum.at(low, label, codes)
+    np.maximum.at(high, label, codes)
+    low[high < 0] = -1
+    return low, high
+
+
+def attack_ranks(quasi: Sequence[Sighted], kept: Sequence[Sighted], k: int) -> OrderAttack:
+    """Narrow the labels by every order that the records have, and count the records in classes below k.
+
+    quasi  the quasi-identifiers
+    kept   columns that are published as they are; the records may be sorted by them first
+
+    O(n) per column and order.
+    """
+    narrow, orders = narrowed_columns(quasi, kept)
+    changed = [(new.first != old.first) | (new.last != old.last) for new, old in zip(narrow, quasi)]
+    exact = sum(int((new.exact & ~old.exact).sum()) for new, old in zip(narrow, quasi))
+    n = len(quasi[0].true)
+    ends = np.column_stack([end + 1 for column in narrow for end in (column.first, column.last)])
+    _, sizes, _ = distinct_rows(ends)
+    return OrderAttack(
+        orders=orders,
+        k=k,
+        records=n,
+        narrowed=int(np.logical_or.reduce(changed).sum()),
+        below=int(sizes[sizes < k].sum()) if orders else 0,
+        unique=int((sizes == 1).sum()) if orders else 0,
+        exact=exact,
+    )
+
+
+def narrowed_columns(
+    quasi: Sequence[Sighted], kept: Sequence[Sighted]
+) -> tuple[list[Sighted], tuple[tuple[str, ...], ...]]:
+    """The quasi-identifiers with narrower ranges, and the orders that narrowed them."""
+    narrow = {column.name: column for column in quasi}
+    n = len(quasi[0].true)
+    whole = np.zeros(n, dtype=np.int64)
+    orders: list[tuple[str, ...]] = []
+    starts: list[Sighted] = []
+    for column in (*quasi, *kept):
+        if way := _direction(column.true, whole):
+            starts.append(column)
+            if column.name in narrow and _narrow(narrow, column.name, whole, way):
+                orders.append((column.name,))
+        elif column.name not in narrow and _in_runs(column.true):
+            starts.append(column)
+    for column in starts[:_MOST_CHAINS]:
+        orders += _narrow_within(column, narrow)
+    return [narrow[column.name] for column in quasi], tuple(orders)
+
+
+def _narrow_within(start: Sighted, narrow: dict[str, Sighted]) -> list[tuple[str, ...]]:
+    """Narrow the columns that are sorted wherever `start` stays the same, then those sorted within these."""
+    order: tuple[str, ...] = (start.name,)
+    same, known = _runs([start.true]), _known_runs([narrow.get(start.name, start)])
+    found: list[tuple[str, ...]] = []
+    while True:
+        ways = {n: _direction(c.true, same) for n, c in narrow.items() if n not in order}
+        sorted_within = [name for name, way in ways.items() if way]
+        if not sorted_within:
+            return found
+        for name in sorted_within:
+            if _narrow(narrow, name, known, ways[name]):
+                found.append((*order, name))
+        order = (*order, *sorted_within)
+        same = _runs([same, *(narrow[name].true for name in sorted_within)])
+        known = _known_runs([narrow.get(name, start) for name in order])
+
+
+def _narrow(narrow: dict[str, Sighted], name: str, stretch: np.ndarray, way: int) -> bool:
+    """Narrow one column, and say whether that changed anything."""
+    old, new = narrow[name], _narrowed(narrow[name], stretch, way)
+    narrow[name] = new
+    return bool((new.first != old.first).any() or (new.last != old.last).any())
+
+
+def _direction(true: np.ndarray, stretch: np.ndarray) -> int:
+    """1 or -1 where values rise or fall within every stretch, and change somewhere; else 0."""
+    there = true >= 0
+    value, stretch = true[there], stretch[there]
+    steps = np.diff(value)[stretch[1:] == stretch[:-1]]
+    if not steps.any():
+        return 0
+    return 1 if steps.min() >= 0 else -1 if steps.max() <= 0 else 0
+
+
+def _in_runs(true: np.ndarray) -> bool:
+    """Whether equal values stand together, and more than one value has several records."""
+    return int((np.bincount(true + 1) > 1).sum()) > 1 and stand_together(true)
+
+
+def stand_together(true: np.ndarray) -> bool:
+    """Whether equal values are neighbours wherever they occur, as they are in a sorted column."""
+    return int(np.count_nonzero(np.diff(true))) + 1 == int((np.bincount(true + 1) > 0).sum())
+
+
+def _runs(columns: Sequence[np.ndarray]) -> np.ndarray:
+    """Number of the stretch of each record: neighbours that are equal in every column."""
+    differ = np.logical_or.reduce([np.diff(column) != 0 for column in columns])
+    return np.concatenate([[0], np.cumsum(differ)])
+
+
+def _known_runs(columns: Sequence[Sighted]) -> np.ndarray:
+    """Number of the stretch of each record: neighbours that an attacker knows to be equal in every column."""
+    known = np.logical_and.reduce([column.exact for column in columns])
+    return _runs([*(column.first for column in columns), np.where(known, -1, np.arange(len(known)))])
+
+
+def _narrowed(column: Sighted, stretch: np.ndarray, way: int) -> Sighted:
+    """The column's ranges, narrowed by running maxima and minima within every stretch."""
+    spoken = column.first >= 0  # a value that is published as missing has no place in the order
+    first, last = way * column.first[spoken], way * column.last[spoken]
+    low, high = (first, last) if way > 0 else (last, first)
+    step = stretch[spoken] * (2 * int(column.last.max()) + 2)  # later stretches lie above earlier ones
+    low = np.maximum.accumulate(low + step) - step
+    high = np.minimum.accumulate((high + step)[::-1])[::-1] - step
+    ends = (low, high) if way > 0 else (-high, -low)
+    new_first, new_last = column.first.copy(), column.last.copy()
+    new_first[spoken], new_last[spoken] = ends
+    return replace(column, first=new_first, last=new_last)
+
 
 _A_FEW = 1_000
 _NOTHING = (
@@ -22,7 +234,7 @@ _NOTHING = (
 )
 
 
-def order_attack(release: VerifiedRelease, sides: BeforeAfter, k: int) -> dict[str, Any] | None:
+def order_attack(release: Release, sides: BeforeAfter, k: int) -> dict[str, Any] | None:
     """Attack a release by every order that its records really have; None without quasi-identifiers.
 
     k  records in classes smaller than this, once labels are narrowed, are counted

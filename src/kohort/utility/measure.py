@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
@@ -13,17 +13,17 @@ from kohort.data.counting import count_pairs
 from kohort.errors import InputError, UnsupportedError, counted, did_you_mean
 from kohort.parameters import Seed, Within, check_option
 from kohort.pipeline.before_after import BeforeAfter
-from kohort.pipeline.release import VerifiedRelease
 from kohort.problem.costs import cost_named
-from kohort.utility.classification import classification
-from kohort.utility.encode import Encoded, original_side, published_side
-from kohort.utility.item_queries import item_query_error
+from kohort.utility.classification import Encoded, classification, original_side, published_side
 from kohort.utility.itemset_loss import itemset_loss
-from kohort.utility.queries import query_error
+from kohort.utility.queries import item_query_error, query_error
+
+if TYPE_CHECKING:
+    from kohort.release.release import Release
 
 
 def measure_utility(
-    release: VerifiedRelease,
+    release: Release,
     *,
     queries: int = 1000,
     target: str | None = None,
@@ -77,7 +77,7 @@ def _left_out(sides: BeforeAfter) -> list[str]:
     ]
 
 
-def _costs(release: VerifiedRelease) -> dict[str, Any]:
+def _costs(release: Release) -> dict[str, Any]:
     return {
         name: {"value": value, "sentence": f"{name} is {_figure(value)}: {_meaning(name)}."}
         for name, value in release.loss.items()
@@ -92,7 +92,7 @@ def _meaning(name: str) -> str:
     return cost_named(name.removeprefix("items-")).meaning
 
 
-def _target(release: VerifiedRelease, name: str | None) -> str | None:
+def _target(release: Release, name: str | None) -> str | None:
     """The column that is predicted: the one that is asked for, or the sensitive one with fewest values."""
     sensitive, insensitive = (release.roles.having(role) for role in ("sensitive", "insensitive"))
     if name is not None:
@@ -107,7 +107,7 @@ def _target(release: VerifiedRelease, name: str | None) -> str | None:
     return min(several, key=lambda name: values[name], default=None)
 
 
-def _column(release: VerifiedRelease, sides: BeforeAfter, name: str) -> Column:
+def _column(release: Release, sides: BeforeAfter, name: str) -> Column:
     """The column that is predicted, of the records at hand."""
     if sides.drawn_of is None:
         return release.dataset.column(name)

@@ -2,6 +2,8 @@
 
 The confidence intervals of every coefficient are compared (Karr, Kohnen, Oganian, Reiter and Sanil, 2006): 1
 if they are the same, 0 if they are apart.
+
+Columns of a release and of its original as an analyst reads them: as numbers, or as shares of values.
 """
 
 from __future__ import annotations
@@ -9,23 +11,81 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from kohort.data.column import Column
 from kohort.errors import InputError, did_you_mean, percent
 from kohort.pipeline.before_after import BeforeAfter
-from kohort.pipeline.release import VerifiedRelease
-from kohort.utility.analysts_columns import (
-    Labels,
-    drawn_codes,
-    midpoints,
-    numbers_before,
-    shares_after,
-    shares_before,
-)
 from kohort.utility.regression import Fit, fit_linear, fit_logistic, interval_overlap
+from kohort.verification.covering import Covering
+
+if TYPE_CHECKING:
+    from kohort.release.release import Release
+
+
+Labels = Literal["midpoint", "spread"]
+MOST_VALUES = 20
+
+
+def numbers_before(column: Column) -> np.ndarray:
+    """The numbers of a column by code; a missing one is NaN."""
+    assert column.numbers is not None
+    numbers = np.full(len(column.texts), np.nan)
+    numbers[: len(column.numbers)] = column.numbers
+    return numbers
+
+
+def midpoints(column: Column, covering: Covering) -> np.ndarray:
+    """Per label the middle between the least and the greatest number that it covers; NaN: it covers none."""
+    numbers = numbers_before(column)
+    by_rank = np.empty(len(numbers))
+    by_rank[covering.rank_of_code] = numbers
+    low, high = np.full(covering.n_labels, np.inf), np.full(covering.n_labels, -np.inf)
+    for label in range(covering.n_labels):
+        some = by_rank[covering.first[label] : covering.last[label] + 1]
+        some = some[np.isfinite(some)]
+        if len(some):
+            low[label], high[label] = some.min(), some.max()
+    label, rank = covering.scattered
+    known = np.isfinite(by_rank[rank])
+    np.minimum.at(low, label[known], by_rank[rank[known]])
+    np.maximum.at(high, label[known], by_rank[rank[known]])
+    return np.where(np.isfinite(low), (low + high) / 2, np.nan)
+
+
+def drawn_codes(labels: np.ndarray, covering: Covering, rng: np.random.Generator) -> np.ndarray:
+    """For each record a value that its label covers, every one of them as likely."""
+    code_of_rank = np.argsort(covering.rank_of_code, kind="stable")
+    width = np.maximum(covering.last - covering.first + 1, 0)
+    label, rank = covering.scattered
+    listed = np.bincount(label, minlength=covering.n_labels)
+    order = np.argsort(label, kind="stable")
+    starts = np.cumsum(listed) - listed
+    place = np.floor(rng.random(len(labels)) * np.maximum((width + listed)[labels], 1)).astype(np.int64)
+    in_range = place < width[labels]
+    ranks = np.where(in_range, covering.first[labels] + place, 0)
+    beyond = np.flatnonzero(~in_range & (listed[labels] > 0))
+    ranks[beyond] = rank[order][starts[labels[beyond]] + place[beyond] - width[labels[beyond]]]
+    return code_of_rank[ranks]
+
+
+def shares_before(column: Column) -> np.ndarray:
+    """Indicators of the values by code, without the most frequent one, which the others are compared with."""
+    n = len(column.texts)
+    if n > MOST_VALUES:
+        raise InputError(
+            f"Column {column.name!r} has {n} values, and a model can have a coefficient for at most "
+            f"{MOST_VALUES} of a column that is no number. Leave it out of the model, or group its values."
+        )
+    return np.delete(np.eye(n), int(np.argmax(column.counts)), axis=1)
+
+
+def shares_after(sides: BeforeAfter, place: int) -> np.ndarray:
+    """The same by label: each value that a label covers has an equal share."""
+    return sides.coverings[place].shares(shares_before(sides.attributes[place].column))
+
 
 _HOW = {
     "midpoint": "labels of numbers are read as the middle of what they cover, other labels as equal shares "
@@ -43,14 +103,14 @@ class _Side:
 
 
 def model_overlap(
-    release: VerifiedRelease, formulas: Sequence[str], *, labels: Labels = "midpoint", seed: int = 0
+    release: Release, formulas: Sequence[str], *, labels: Labels = "midpoint", seed: int = 0
 ) -> list[dict[str, Any]]:
     """For each model its coefficients, before and after, and how much their 95 % intervals overlap."""
     read = [read_formula(text) for text in formulas]
     return [_compared(release, formula, labels, seed) for formula in read]
 
 
-def _compared(release: VerifiedRelease, formula: Formula, labels: Labels, seed: int) -> dict[str, Any]:
+def _compared(release: Release, formula: Formula, labels: Labels, seed: int) -> dict[str, Any]:
     columns = {name: _column(release, name, formula) for name in formula.names}
     before, after = _sides(release.sides, columns, labels, seed)
     response = columns[formula.response]
@@ -72,7 +132,7 @@ def _compared(release: VerifiedRelease, formula: Formula, labels: Labels, seed: 
     return facts | {"sentence": _sentence(facts)}
 
 
-def _column(release: VerifiedRelease, name: str, formula: Formula) -> Column:
+def _column(release: Release, name: str, formula: Formula) -> Column:
     """The original column; refused unless it is published and can be a part of a model."""
     roles = release.roles
     published = [
@@ -180,9 +240,7 @@ def _conclusion(estimate: dict[str, Any]) -> int:
     return int(low > 0) - int(high < 0)
 
 
-def number_overlap(
-    release: VerifiedRelease, *, labels: Labels = "midpoint", seed: int = 0
-) -> list[dict[str, Any]]:
+def number_overlap(release: Release, *, labels: Labels = "midpoint", seed: int = 0) -> list[dict[str, Any]]:
     """Mean and quartiles of every quasi-identifier of numbers, before and after, the means with intervals."""
     sides = release.sides
     columns = {a.name: a.column for a in sides.attributes if _is_number(a.column)}
@@ -204,11 +262,7 @@ def number_overlap(
 def _described(numbers: np.ndarray) -> dict[str, Any]:
     fit = fit_linear(np.ones((len(numbers), 1)), numbers)
     quartiles = np.quantile(numbers, [0.25, 0.5, 0.75]).tolist()
-    return {
-        "mean": float(fit.coefficients[0]),
-        "interval": fit.intervals[0].tolist(),
-        "quartiles": quartiles,
-    }
+    return {"mean": float(fit.coefficients[0]), "interval": fit.intervals[0].tolist(), "quartiles": quartiles}
 
 
 _NAME = re.compile(r"`([^`]+)`|([^`~+*:()^|]+)")

@@ -12,8 +12,8 @@ import kohort as ko
 import kohort.spark
 from kohort.engines.spark import input_files
 from kohort.errors import InputError
-from kohort.io.salt import read_salt
-from kohort.pipeline.commitment import commitment_to
+from kohort.io.private_files import read_salt
+from kohort.pipeline.public import commitment_to
 
 pytestmark = pytest.mark.spark
 

@@ -150,12 +150,12 @@ def test_reports_are_written_with_the_release(made, tmp_path):
 
 
 def test_a_report_that_fails_leaves_nothing(made, tmp_path, monkeypatch):
-    from kohort.publication import spark_release
+    from kohort.report import html
 
     def failing(*_, **__):
         raise OSError("the disk is full")
 
-    monkeypatch.setattr(spark_release, "write_report", failing)
+    monkeypatch.setattr(html, "write_report", failing)
     with pytest.raises(InputError, match="Could not write"):
         made.write(tmp_path / "release.parquet", report=tmp_path / "report.html")
     assert not list(tmp_path.iterdir())

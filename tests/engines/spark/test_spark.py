@@ -312,11 +312,11 @@ def test_csv_is_read_like_the_local_engine_reads_it(spark, folder, table):
 
 
 def test_what_is_written_is_compared_with_what_was_verified(spark, path, folder, monkeypatch):
-    from kohort.publication import spark_release
+    from kohort.release import on_spark
 
     made = kohort.spark.anonymize(path, **ASKED)
     out = folder / "release.parquet"
-    honest, called = spark_release.fingerprint, []
+    honest, called = on_spark.fingerprint, []
 
     def lying(frame, columns):
         called.append(1)
@@ -324,7 +324,7 @@ def test_what_is_written_is_compared_with_what_was_verified(spark, path, folder,
         return n, total + len(called)
 
     with monkeypatch.context() as patched:
-        patched.setattr(spark_release, "fingerprint", lying)
+        patched.setattr(on_spark, "fingerprint", lying)
         with pytest.raises(InternalError, match="not those that were verified"):
             made.write(out, certificate=folder / "certificate.json")
     assert not out.exists()

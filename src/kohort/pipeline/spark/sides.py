@@ -9,7 +9,7 @@ import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +26,9 @@ from kohort.pipeline.before_after import BeforeAfter, Classes, RecordCodes, Side
 from kohort.pipeline.size_counts import SizeCounts
 from kohort.pipeline.spark.arranging import verified_tables
 from kohort.pipeline.spark.parts import Part, PartReader
-from kohort.pipeline.spark.release import SparkRelease
+
+if TYPE_CHECKING:
+    from kohort.release.on_spark import SparkRelease
 
 MOST_DRAWN = 20_000
 """Records that are drawn to measure utility."""

@@ -1,4 +1,7 @@
-"""From the facts of a dossier to its chapters: the frame, and what the steward says."""
+"""From the facts of a dossier to its chapters, and the clauses of standards that each may answer.
+
+Naming a clause claims no compliance.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,81 @@ from typing import Any
 
 from kohort.errors import counted
 from kohort.pipeline.approval import QUESTIONS
-from kohort.report.dossier.clauses import CLAUSES, SOURCES
 from kohort.report.page import Section, Table
-from kohort.report.sentences import capitalized, method_sentences, percent, verdict_sentences, withheld_text
-from kohort.report.terminal import number
+from kohort.report.sections import promises_table, reproduce_section
+from kohort.report.sentences import (
+    beside_the_best,
+    method_sentences,
+    number,
+    parameters_text,
+    percent,
+    verdict_sentences,
+    withheld_text,
+)
+
+SOURCES = {
+    "ISO": "ISO/IEC 27559:2022, Privacy enhancing data de-identification framework",
+    "EMA": "European Medicines Agency, Policy 0070, anonymisation report; Article 29 Working Party, "
+    "opinion 05/2014 on anonymisation techniques",
+    "Health Canada": "Health Canada, Public Release of Clinical Information, anonymization report",
+    "HIPAA": "45 CFR 164.514(b)(1), expert determination",
+    "ICO": "UK Information Commissioner's Office, anonymisation guidance: motivated intruder test",
+    "NIST": "NIST SP 800-188, De-Identifying Government Datasets",
+}
+"""The documents, by the short name that chapters use."""
+
+CLAUSES: dict[str, tuple[str, ...]] = {
+    "summary": ("ISO 8.3.4 Re-evaluation", "HIPAA results of the analysis"),
+    "context": (
+        "ISO 6.2 Threat modelling and 6.3 Transparency",
+        "EMA and Health Canada: purpose of the data",
+        "NIST: goals and intended uses",
+    ),
+    "data": (
+        "ISO 7.2.2 Data principals and 7.2.4 Attribute types",
+        "EMA and Health Canada: data identification",
+        "NIST: direct and quasi-identifiers",
+    ),
+    "threats": (
+        "ISO 6.2 Threat modelling",
+        "HIPAA anticipated recipient",
+        "ICO motivated intruder: who, and with which means",
+        "EMA and Health Canada: plausible adversaries",
+    ),
+    "method": (
+        "ISO 7.3.4 Data privacy models and 8.3.3 Transforming the data",
+        "HIPAA methods",
+        "EMA and Health Canada: anonymisation methodology",
+    ),
+    "risk": (
+        "ISO 7.3.2 Maximum or average risk",
+        "ISO 7.3.3 Population or sample-based attack",
+        "HIPAA very small risk",
+        "EMA and Health Canada: threshold of 0.09",
+    ),
+    "knowledge": (
+        "ISO 8.2.2 Quantifying identifiability",
+        "ICO: what an intruder may know",
+        "NIST: re-identification risk",
+    ),
+    "tests": (
+        "ISO 8.2.3 Adversarial testing",
+        "EMA option 1: singling out, linkability, inference",
+        "ICO motivated intruder test",
+        "NIST: re-identification studies",
+    ),
+    "utility": ("ISO 8.3.4 Re-evaluation", "EMA and Health Canada: data utility", "NIST: utility"),
+    "governance": (
+        "ISO 9 De-identification governance",
+        "HIPAA documentation and expert's qualification",
+        "NIST: governance and disclosure review board",
+    ),
+    "review": ("ISO 9.3 After data are made available", "HIPAA time-limited determination", "ICO: review"),
+    "reproduce": ("HIPAA documentation", "NIST: auditing", "ISO 9.2"),
+    "sources": (),
+}
+"""Per chapter what it is for, in the words of these documents."""
+
 
 BLANK = "left blank"
 _DISCLAIMER = (
@@ -68,15 +142,6 @@ def summary_chapter(facts: dict[str, Any]) -> Chapter:
             ),
         ],
     )
-
-
-def promises_table(facts: dict[str, Any]) -> Table:
-    """Every promise: asked, measured, and whether it holds."""
-    rows = [
-        [capitalized(m["promise"]), m["asked"], m["measured"], holds_word(m["holds"])]
-        for m in facts["models"]
-    ]
-    return Table(("promise", "asked", "measured", "holds"), rows)
 
 
 def _leading_findings(facts: dict[str, Any]) -> list[str]:
@@ -176,10 +241,7 @@ def data_chapter(facts: dict[str, Any]) -> Chapter:
 def method_chapter(facts: dict[str, Any]) -> Chapter:
     rows = [
         ["algorithm", facts["algorithm"]],
-        [
-            "parameters",
-            ", ".join(f"{name} = {value}" for name, value in facts["parameters"].items()) or "none",
-        ],
+        ["parameters", parameters_text(facts) or "none"],
         ["measure kept low", facts["cost"]],
         ["labels", facts["labels"]],
         ["share of records that may be withheld", percent(facts["suppression"])],
@@ -270,3 +332,68 @@ def sources_chapter(facts: dict[str, Any], chapters: Sequence[Chapter]) -> Chapt
             ),
         ],
     )
+
+
+def utility_chapter(facts: dict[str, Any]) -> Chapter:
+    parts = [_loss(facts), _answers(facts["utility"])]
+    if facts["analyses"] or facts["means"]:
+        parts.append(_analyses(facts))
+    return Chapter("utility", "Utility", "computed", [part for part in parts if part is not None])
+
+
+def _loss(facts: dict[str, Any]) -> Section:
+    rows = [[name, number(value)] for name, value in facts["loss"].items()]
+    known = beside_the_best(facts) or ". How much less could be lost is not known: there is no lower bound"
+    words = [f"The information loss ({facts['cost']}) is {number(facts['loss'].get(facts['cost']))}{known}."]
+    table = Table(("measure", "value"), rows, folded="All measures of information loss")
+    return Section("loss", "Information loss", words, tables=[table])
+
+
+def _answers(utility: dict[str, Any]) -> Section | None:
+    """What counting, learning and associating still find."""
+    names = ("queries", "itemsets", "classification", "association")
+    points = [utility[name]["sentence"] for name in names if utility[name] and "sentence" in utility[name]]
+    return Section("answers", "What analysts still find", points=points) if points else None
+
+
+def _analyses(facts: dict[str, Any]) -> Section:
+    tables = []
+    for model in facts["analyses"]:
+        if "coefficients" in model:
+            rows = [_coefficient(row) for row in model["coefficients"]]
+            head = (model["model"], "original", "release", "overlap of intervals")
+            tables.append(Table(head, rows))
+    if facts["means"]:
+        rows = [
+            [m["column"], *(_mean(m[side]) for side in ("before", "after")), percent(m["overlap"])]
+            for m in facts["means"]
+        ]
+        head = ("mean and quartiles", "original", "release", "overlap of intervals of the mean")
+        tables.append(Table(head, rows))
+    words = [
+        "The 95 % intervals of coefficients and means are compared between the original and the release: 100 "
+        "% if they are the same, 0 % if they are apart. In large tables intervals are narrow, and even small "
+        "changes take them apart."
+    ]
+    points = [model["sentence"] for model in facts["analyses"]]
+    return Section("analyses", "Regressions, means and quartiles", words, points=points, tables=tables)
+
+
+def _coefficient(row: dict[str, Any]) -> list[Any]:
+    return [row["coefficient"], _estimate(row["before"]), _estimate(row["after"]), percent(row["overlap"])]
+
+
+def _estimate(found: dict[str, Any] | None) -> str:
+    if found is None:
+        return "cannot be estimated"
+    low, high = found["interval"]
+    return f"{number(found['value'])} ({number(low)} to {number(high)})"
+
+
+def _mean(found: dict[str, Any]) -> str:
+    low, middle, high = map(number, found["quartiles"])
+    return f"{number(found['mean'])}; {low}, {middle}, {high}"
+
+
+def reproduce_chapter(facts: dict[str, Any]) -> Chapter:
+    return Chapter("reproduce", "How to reproduce it", "computed", [reproduce_section(facts)])

@@ -6,8 +6,9 @@ from typing import Any
 
 from kohort.errors import counted
 from kohort.report import charts
-from kohort.report.dossier.chapters import BLANK, Chapter, answers, holds_word, promises_table
+from kohort.report.dossier.chapters import BLANK, Chapter, answers, holds_word
 from kohort.report.page import Figure, Section, Table, drawn
+from kohort.report.sections import promises_table
 from kohort.report.sentences import percent
 
 
@@ -139,9 +140,7 @@ def _by_size(found: dict[str, Any]) -> Table:
 
 def _special(found: dict[str, Any]) -> Section:
     columns = sorted(found["columns"], key=lambda entry: -entry["share"])
-    tables = [
-        Table(("column", "share of all scores"), [[c["column"], percent(c["share"])] for c in columns]),
-    ]
+    tables = [Table(("column", "share of all scores"), [[c["column"], percent(c["share"])] for c in columns])]
     if found.get("values"):
         rows = [[v["column"], str(v["value"]), v["records"], percent(v["share"])] for v in found["values"]]
         tables.append(Table(("column", "value", "records", "share of all scores"), rows))

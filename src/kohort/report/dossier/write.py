@@ -1,49 +1,212 @@
-"""The dossier as one document: HTML or PDF, by the ending of its file."""
+"""The dossier as one document: HTML or PDF, by the ending of its file.
+
+The facts of a dossier: all that was computed, what the steward answered, and what is left blank.
+
+The public version has the facts that show no value of the data, named one by one. Left out are values, what
+is known of single sets of columns of the original, the names of coefficients, and how it was made. A fact
+that is new is not public until it is named here.
+"""
 
 from __future__ import annotations
 
+import datetime
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from kohort.files.checked import write_checked
-from kohort.report.dossier.asked import check_dossier_path
+from kohort.algorithms import Progress, Run
+from kohort.pipeline.approval import QUESTIONS
+from kohort.pipeline.public import public_version, two_digits
+from kohort.problem.models import RiskLimit
+from kohort.report.asked import Version, check_page, check_version
+from kohort.report.columns import attribute_facts, published_values
 from kohort.report.dossier.chapters import (
     Chapter,
     context_chapter,
     data_chapter,
     governance_chapter,
     method_chapter,
+    reproduce_chapter,
     review_chapter,
     sources_chapter,
     summary_chapter,
+    utility_chapter,
 )
-from kohort.report.dossier.closing_chapters import reproduce_chapter, utility_chapter
-from kohort.report.dossier.facts import dossier_facts
 from kohort.report.dossier.risk_chapters import (
     knowledge_chapter,
     risk_chapter,
     tests_chapter,
     threats_chapter,
 )
-from kohort.report.html import about_rows, page_templates, page_title
+from kohort.report.facts import page_facts
+from kohort.report.html import about_rows, page_templates, page_title, write_page
+from kohort.report.public_facts import public_certificate, public_risk, some
+from kohort.risk import assess_risk
+from kohort.risk.criteria import three_criteria
+from kohort.risk.intruders import automatic_attempts, intruder_facts, near_numbers
+from kohort.risk.knowledge import knowledge_sweep
+from kohort.risk.review import due_date, recipient_risks
+from kohort.utility import measure_utility
+from kohort.utility.model_overlap import model_overlap, number_overlap
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-    from kohort.pipeline.release import VerifiedRelease
+    from kohort.release.release import Release
 
 
-def write_dossier(release: VerifiedRelease, path: str | Path, **options: Any) -> dict[str, Any]:
+def dossier_facts(
+    release: Release,
+    *,
+    version: Version = "internal",
+    making: Mapping[str, str] | None = None,
+    sha256: Mapping[str, str | None] | None = None,
+    salt: bytes | None = None,
+    population: Any = None,
+    sampling_fraction: float | None = None,
+    human: Mapping[str, Any] | None = None,
+    targets: int = 500,
+    seed: int | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """All that a dossier shows, as plain data.
+
+    human       the summary of human attempts to find people, as `read_attempts` gives it
+    population  a table of the population, for the risk in it
+    targets     how many people, or predicates, each attack tries
+    seed        of everything that is drawn; that of the release, if none is given
+
+    Other arguments are those of `report_facts`.
+    """
+    check_version(version)
+    run = Run(progress=progress)
+    seed = release.request.seed if seed is None else seed
+    facts = page_facts(release, making, sha256, salt) | _said(release)
+    facts["human"] = None if human is None else dict(human)
+    run.report("dossier: risk", 0.05)
+    options = {"population": population, "sampling_fraction": _fraction(release, sampling_fraction)}
+    facts["risk"] = assess_risk(release, **options, targets=targets, seed=seed)
+    facts |= _tests(release, facts["risk"]["threshold"], targets, seed, run)
+    run.report("dossier: utility", 0.7)
+    facts["utility"] = measure_utility(release, seed=seed)
+    facts |= _analyses(release, seed)
+    return facts if version == "internal" else _public_dossier(facts)
+
+
+def _said(release: Release) -> dict[str, Any]:
+    """What is said about the release: by the steward, and of its columns and promises."""
+    today, request = datetime.date.today(), release.request
+    return {
+        "context": {key: request.context.get(key) for key in QUESTIONS},
+        "reviews": [due_date(recipient, today).to_dict() for recipient in request.recipients],
+        "limits": _limits(release),
+        "attributes": [attribute_facts(values) for values in published_values(release.sides)],
+    }
+
+
+def _fraction(release: Release, given: float | None) -> float | None:
+    """The sampling fraction that is given, else that of a limit against the population."""
+    promised = [m.sampling_fraction for m in release.request.models if isinstance(m, RiskLimit)]
+    found = next((share for share in promised if share is not None), None)
+    return given if given is not None or found is None else float(found)
+
+
+def _limits(release: Release) -> list[dict[str, Any]]:
+    """The limits on the risk, and the k that each needs, in words."""
+    return [
+        {"promise": model.describe(), "k": model.least_class, "sentence": model.why_this_k()}
+        for model in release.request.models
+        if isinstance(model, RiskLimit)
+    ]
+
+
+def _tests(release: Release, threshold: float, targets: int, seed: int, run: Run) -> dict[str, Any]:
+    """The knowledge sweep and the attacks; None for those that do not apply."""
+    sides, request = release.sides, release.request
+    limits = [model for model in request.models if isinstance(model, RiskLimit)]
+    run.report("dossier: knowledge", 0.15)
+    knowledge = knowledge_sweep(sides, threshold=threshold, seed=seed, show_values=True)
+    run.report("dossier: singling out, linkability, inference", 0.3)
+    criteria = three_criteria(release, targets=targets, seed=seed)
+    run.report("dossier: numbers and intruders", 0.55)
+    attempts = automatic_attempts(release, targets=targets, seed=seed)
+    recipients = recipient_risks(sides, request.recipients, limits) if knowledge is not None else None
+    return {
+        "knowledge": knowledge,
+        "criteria": criteria,
+        "numbers": near_numbers(release, targets=targets, seed=seed),
+        "intruders": None if attempts is None else intruder_facts(attempts, seed),
+        "recipients": recipients or [recipient.to_dict() for recipient in request.recipients],
+    }
+
+
+def _analyses(release: Release, seed: int) -> dict[str, Any]:
+    """The analyses that the spec names, and means and quartiles of numbers."""
+    asked = release.request.utility
+    if not release.sides.attributes or release.sides.histories is not None:
+        return {"analyses": [], "means": []}
+    return {
+        "analyses": model_overlap(release, asked.models, labels=asked.labels, seed=seed),
+        "means": number_overlap(release, labels=asked.labels, seed=seed),
+    }
+
+
+_KEPT = ("context", "reviews", "limits", "human", "numbers", "intruders", "sensitive")
+_ATTRIBUTE = ("name", "loss")
+_SWEEP = ("columns", "sets", "examined", "complete_up_to", "threshold", "counted")
+_SIDE = ("by_size", "average_by_column", "smallest_class", "singled_out_by")
+_RECIPIENT = ("name", "purpose", "knows", "controls", "review")
+
+
+def _public_dossier(facts: dict[str, Any]) -> dict[str, Any]:
+    """The facts of an internal dossier that everybody may see."""
+    return {
+        **some(facts, _KEPT),
+        **public_certificate(public_version(facts)),
+        "kohort": facts["kohort"],
+        "report": "public",
+        "about": facts["about"] | {"original": None},
+        "making": {},
+        "roles": facts["roles"],
+        "scheme": None,
+        "items": None,
+        "linked": facts["linked"],
+        "attributes": [two_digits(some(attribute, _ATTRIBUTE)) for attribute in facts["attributes"]],
+        "risk": public_risk(facts["risk"]),
+        "knowledge": facts["knowledge"] and _knowledge(facts["knowledge"]),
+        "criteria": facts["criteria"] and _criteria(facts["criteria"]),
+        "recipients": [_recipient(recipient) for recipient in facts["recipients"]],
+        "utility": dict.fromkeys(("queries", "itemsets", "classification", "association")),
+        "analyses": [],
+        "means": [],
+    }
+
+
+def _knowledge(found: dict[str, Any]) -> dict[str, Any]:
+    """The sweep over the release alone."""
+    return some(found, _SWEEP) | {"after": some(found["after"], _SIDE)}
+
+
+def _criteria(found: dict[str, Any]) -> dict[str, Any]:
+    """The attacks without the values that were guessed."""
+    guessed = [
+        {name: value for name, value in entry.items() if name != "by_value"} for entry in found["inference"]
+    ]
+    return two_digits(found | {"inference": guessed})
+
+
+def _recipient(found: dict[str, Any]) -> dict[str, Any]:
+    """A recipient and the risk of the release, without that of the original."""
+    more = {name: found[name] for name in ("known", "after", "limits") if name in found}
+    return some(found, _RECIPIENT) | more
+
+
+def write_dossier(release: Release, path: str | Path, **options: Any) -> dict[str, Any]:
     """Write the dossier of a release straight to `path`; returns its facts. Options are `dossier_facts`'s."""
-    check_dossier_path(path)
+    check_page(path, "dossier")
     facts = dossier_facts(release, **options)
-    if Path(path).suffix.lower() == ".pdf":
-        from kohort.report.pdf import write_pdf
-
-        write_pdf(dossier_page(facts), Path(path))
-    else:
-        write_checked(path, dossier_page(facts))
+    write_page(dossier_page(facts), Path(path))
     return facts
 
 

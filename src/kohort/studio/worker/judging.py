@@ -9,12 +9,11 @@ import numpy as np
 
 from kohort.data.column import Column
 from kohort.errors import InputError, UnsupportedError
-from kohort.publication import Release
+from kohort.release.release import Release
 from kohort.report.facts import report_facts
 from kohort.report.html import big_figures
 from kohort.report.sections import sections
-from kohort.report.sentences import verdict_sentences
-from kohort.report.traffic_light import advice_of, traffic_light_of
+from kohort.report.sentences import advice_of, traffic_light_of, verdict_sentences
 from kohort.studio.worker.cells import first_rows
 from kohort.studio.worker.lattices import lattice_of
 from kohort.studio.worker.telling import Telling

@@ -13,7 +13,7 @@ from kohort.recoding.item_nodes import DROPPED, WITHHELD
 from kohort.studio.worker.basket_files import most_common
 from kohort.studio.worker.telling import Telling
 from kohort.studio.worker.workplace import Workplace
-from kohort.utility.item_queries import item_answers
+from kohort.utility.queries import item_answers
 
 _MOST_ITEMS = 300
 _MOST_ASKED = 3

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from kohort.algorithms.levels import level_nodes
-from kohort.publication import Release
 from kohort.recoding.lattice import STATES, Lattice
+from kohort.release.release import Release
 
 MOST_NODES = 150  # nodes that are drawn; of a larger lattice those that are nearest to the chosen one
 _WIDEST = 16  # nodes in a row, where not all are drawn

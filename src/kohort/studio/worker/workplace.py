@@ -16,7 +16,7 @@ from kohort.io.data_files import read_data
 from kohort.io.tables import TableFile
 
 if TYPE_CHECKING:
-    from kohort.publication import Release
+    from kohort.release.release import Release
 
 Source = dict[str, Any]
 """Where a table is: its `path`; `header`, whether its first line names the columns (None: found out); and

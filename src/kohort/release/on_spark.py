@@ -1,0 +1,335 @@
+"""The job on a cluster, where the driver gets counts and never records, and the release that comes of it.
+
+A release is written beside its target, looked at again, then renamed.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+
+from kohort.algorithms import Progress, Run
+from kohort.algorithms.uniting.counting_people import kept_by_whole_table
+from kohort.engines.spark.failures import give_up, spark_failures
+from kohort.engines.spark.input_files import InputFiles, sha256_of_lines
+from kohort.engines.spark.source import SparkSource, format_of_path
+from kohort.engines.spark.values import fingerprint
+from kohort.errors import InputError, InternalError, KohortError, UnsupportedError
+from kohort.files.outputs import Outputs
+from kohort.io.baskets import BasketShape
+from kohort.io.databases import DatabaseTable
+from kohort.kernels.ahead import compile_ahead
+from kohort.pipeline import Request
+from kohort.pipeline.before_after import BeforeAfter
+from kohort.pipeline.choose import Choice, choose
+from kohort.pipeline.notes import extreme_caution, formula_sentences, model_notes, withholding_notes
+from kohort.pipeline.order import PublishedOrder
+from kohort.pipeline.publish import Published
+from kohort.pipeline.solve import Clock
+from kohort.pipeline.spark.people import counting_people
+from kohort.pipeline.spark.prepare import SparkPrepared, prepare_on_spark, refuse_on_spark
+from kohort.pipeline.spark.solving import Made, largest_region, solve_on_spark
+from kohort.pipeline.spark.verifying import (
+    Found,
+    opened_frame,
+    original_columns,
+    verified_parts,
+    verify_on_spark,
+)
+from kohort.publication import DATAFRAME, Origin
+from kohort.recoding.groups import Groups
+from kohort.release.artefacts import Artefact
+from kohort.release.release import Release
+from kohort.release.targets import Target, WrittenTables
+from kohort.verification import checked_loss
+
+_EXACT = ("parquet", "orc", "json")  # formats that hold every value as it is
+_WRITING = ("header", "sep", "escape")
+_JSON = {  # all columns on every line, and times to the microsecond
+    "ignoreNullFields": False,
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+WHAT_IS_HASHED = (
+    "The hash of the release, a folder of files, is the SHA-256 of what `sha256sum part-*` prints in that "
+    "folder."
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SparkRelease(Release):
+    """A release whose tables are on a cluster: `table` is a dataframe of Spark's; `write` takes a path.
+
+    What risk, utility and report need is counted on the cluster. `close` lets Spark give up what it holds.
+
+    frame        the published records; they are made from the parts that Spark holds, which were verified
+    fingerprint  of these records: see `kohort.engines.spark.values.fingerprint`
+    held         those parts, and what is held of the original, until `close`
+    with_originals  the published records with what goes along with them
+    digests      what tells each part that was verified from any other
+    input_files  the files of the original; None of a dataframe
+    """
+
+    frame: Any = None
+    fingerprint: tuple[int, int] = (0, 0)
+    held: tuple[Any, ...] = ()
+    with_originals: Any = None
+    digests: Mapping[int, bytes] = field(default_factory=dict)
+    input_files: InputFiles | None = None
+
+    @cached_property
+    def sides(self) -> BeforeAfter:
+        """The original and the release for risk, utility and report: counts, and where to count."""
+        from kohort.pipeline.spark.sides import counted_sides
+
+        return counted_sides(self)
+
+    @property
+    def table(self) -> Any:
+        """The published records, as a dataframe of Spark's."""
+        return self.frame
+
+    @property
+    def published_names(self) -> list[str]:
+        return list(self.frame.columns)
+
+    @property
+    def original_rows(self) -> Any:
+        raise UnsupportedError("A release on a cluster does not know which original each record has.")
+
+    def sha256_of_original(self) -> str | None:
+        """The SHA-256 of the original's files; None for a dataframe."""
+        return None if self.input_files is None else self.input_files.sha256(self.frame.sparkSession)
+
+    def close(self) -> None:
+        """Let Spark give up all that it holds of the release and of its original; `table` is gone then."""
+        parts, source = self.held
+        give_up(parts)
+        source.release()
+
+    def _target(self, out: Any, events: Any) -> Target:
+        named = self.input_files is not None
+        return ClusterTarget(str(out), lambda: self.frame.sparkSession, named, events)
+
+
+@dataclass(frozen=True)
+class ClusterTarget(Target):
+    """A path that Spark writes, a folder of files; one that exists already is refused.
+
+    spark  gives the session of Spark's, which may have to be started
+    named  whether the original is in files, which a commitment can be made to
+    """
+
+    out: str
+    spark: Callable[[], Any]
+    named: bool = True
+    events: Any = None
+
+    @property
+    def name(self) -> str:
+        return PurePosixPath(self.out).name
+
+    def refuse(self, request: Request, shape: BasketShape | None, artefacts: Sequence[Artefact]) -> None:
+        refuse_on_spark(request)
+        super().refuse(request, shape, artefacts)
+        kind = format_of_path(self.out)[0]
+        for artefact in artefacts:
+            if not artefact.spark:
+                raise UnsupportedError(
+                    f"--engine spark does not have --{artefact.name.replace('_', '-')}. Leave it out, or use "
+                    "--engine local."
+                )
+            if artefact.name == "salt" and not self.named:
+                raise InputError(
+                    "A salt is for a commitment to the files of the original, and this is a dataframe. Leave "
+                    "it out, or read the table from a path."
+                )
+        if kind == "csv" and request.formulas == "escape":
+            raise UnsupportedError("The Spark engine does not write formulas: escape. Write Parquet instead.")
+
+    def refuse_reads(self, shape: BasketShape | None, reads: Collection[Path | DatabaseTable | None]) -> None:
+        spark = self.spark()
+        with spark_failures(f"look at {self.out}"):
+            files, path = _file_system(spark, self.out)
+            if files.exists(path):
+                raise InputError(f"{self.out} already exists. Choose another path, or remove it first.")
+
+    @contextmanager
+    def tables(
+        self, release: Release, outputs: Outputs, files: Collection[Path], progress: Progress | None
+    ) -> Iterator[WrittenTables]:
+        assert isinstance(release, SparkRelease)
+        start, spark = time.perf_counter(), self.spark()
+        with outputs.drafts(files) as draft_of, _draft(spark, self.out) as draft:
+            _write_records(release, draft)
+            release.seconds["write"] = time.perf_counter() - start
+            hashes = {"output": _sha256_of_folder(spark, draft)}
+            yield WrittenTables(draft_of, hashes, (WHAT_IS_HASHED,))
+
+
+def _write_records(release: SparkRelease, draft: str) -> None:
+    """Write the records, and compare what is there then with what was verified."""
+    kind, options = format_of_path(draft)
+    frame = release.frame
+    with spark_failures("write the release"):
+        options |= _JSON if kind == "json" else {}
+        chosen = {name: value for name, value in options.items() if name in (*_WRITING, *_JSON)}
+        frame.write.format(kind).options(**chosen).mode("error").save(draft)
+        reader = frame.sparkSession.read.format(kind).options(**options)
+        if kind == "json":  # which tells neither the types of columns nor their order
+            reader = reader.schema(frame.schema)
+        written = reader.load(draft)
+    verified, found = release.fingerprint, fingerprint(written, list(written.columns))
+    same = found == verified if kind in _EXACT else found[0] == verified[0]
+    if written.columns != list(frame.columns) or not same:
+        raise InternalError(
+            "The records that were written are not those that were verified. Nothing was published. "
+            "Please report this."
+        )
+
+
+@contextmanager
+def _draft(spark: Any, out: str) -> Iterator[str]:
+    """A path beside `out` to write to; at the end it is renamed to `out`, or removed if anything fails."""
+    folder, _, name = out.rstrip("/").rpartition("/")
+    draft = f"{folder}/" * bool(folder) + f".kohort-{secrets.token_hex(8)}-{name}"
+    with spark_failures(f"write {out}"):
+        files, place = _file_system(spark, draft)
+    try:
+        yield draft
+        with spark_failures(f"write {out}"):
+            target = _file_system(spark, out)[1]
+            if files.exists(target) or not files.rename(place, target):
+                raise InputError(
+                    f"{out} could not be written: something is there by now. Nothing was written."
+                )
+    except BaseException:
+        with suppress(KohortError), spark_failures(f"remove the draft of {out}"):
+            files.delete(place, True)
+        if "://" not in draft:  # of this machine, where Spark may be gone
+            shutil.rmtree(draft, ignore_errors=True)
+        raise
+
+
+def _file_system(spark: Any, path: str) -> tuple[Any, Any]:
+    """The file system of a path, and the path, as Hadoop knows them."""
+    context = spark.sparkContext
+    place = context._jvm.org.apache.hadoop.fs.Path(path)
+    return place.getFileSystem(context._jsc.hadoopConfiguration()), place
+
+
+def _sha256_of_folder(spark: Any, folder: str) -> str:
+    """The SHA-256 of the lines that `sha256sum part-*` prints: a hash and the name of each file, by name.
+
+    Each executor reads whole files; the driver gets their hashes.
+    """
+    import pyspark.sql.functions as F
+
+    with spark_failures("hash the release"):
+        files = spark.read.format("binaryFile").option("pathGlobFilter", "part-*").load(folder)
+        found = files.select("path", F.sha2("content", 256).alias("sha256")).collect()
+    return sha256_of_lines({PurePosixPath(unquote(row["path"])).name: row["sha256"] for row in found})
+
+
+RECORDS_PER_REGION = 2_000_000
+
+
+def make_spark_release(
+    source: SparkSource,
+    request: Request,
+    *,
+    progress: Progress | None = None,
+    seconds: dict[str, float] | None = None,
+    records_per_region: int = RECORDS_PER_REGION,
+    origin: Origin = DATAFRAME,
+) -> SparkRelease:
+    """Anonymize a table on a cluster and prove the result, or raise.
+
+    records_per_region  a region with at most as many records is solved by one worker
+    """
+    clock, run = Clock({} if seconds is None else seconds), Run(progress=progress)
+    with clock("code"):
+        run.report("counting values", 0.0)
+        prepared = prepare_on_spark(source, request)
+        choice = _choice(prepared)
+        if prepared.person is not None:
+            largest = largest_region(choice, records_per_region)
+            choice = counting_people(choice, prepared.problem, request, largest)
+        before = fingerprint(prepared.frame, original_columns(prepared))
+    with clock("solve"):
+        compile_ahead(choice.names)
+        made = solve_on_spark(prepared, choice, records_per_region, run)
+    try:
+        with clock("verify"):
+            run.report("solving, publishing and verifying", 0.0)
+            parts = verified_parts(prepared, made.pieces, made.arrangement)
+            try:
+                found = verify_on_spark(prepared, parts, made.arrangement, before, n_regions=made.n_regions)
+                checked_loss(found.verified.loss or {})
+            except BaseException:
+                give_up(parts)  # what failed is not kept anywhere
+                raise
+    finally:
+        made.release()
+    return replace(_release(prepared, choice, made, found, parts, clock), origin=origin)
+
+
+def _choice(prepared: SparkPrepared) -> Choice:
+    """The algorithm that solves the regions; without one that is asked for, mondrian."""
+    request, problem = prepared.request, prepared.problem
+    if prepared.person is not None:  # promises to people that the whole table breaks are kept by uniting
+        problem = kept_by_whole_table(problem)
+    if request.algorithm == "auto":
+        choice = choose(problem, replace(request, algorithm="mondrian"))
+        return replace(choice, notes=("mondrian was chosen: it is for tables of any size.",))
+    return choose(problem, request)
+
+
+def _release(
+    prepared: SparkPrepared, choice: Choice, made: Made, found: Found, parts: Any, clock: Clock
+) -> SparkRelease:
+    request, verified = prepared.request, found.verified
+    extremes = [extreme_caution(a) for a in prepared.attributes if a.name in found.extremes]
+    notes = (
+        *made.notes,
+        "The records are published in an order that depends on what is published alone.",
+        *choice.notes,
+        *withholding_notes(prepared.problem, verified.verdict.withheld),
+        *model_notes(prepared.problem),
+        *formula_sentences(found.formulas, request),
+    )
+    frame = opened_frame(prepared, parts, made.arrangement, found.digests, hidden=False)
+    return SparkRelease(
+        dataset=prepared.dataset,
+        request=request,
+        roles=prepared.roles,
+        problem=prepared.problem,
+        published=Published(prepared.dataset, {}),
+        verdict=verified.verdict.cautioned(*extremes),
+        loss=verified.loss or {},
+        algorithm=choice.name,
+        parameters=choice.parameters,
+        claims={},
+        seconds=clock.seconds,
+        order=PublishedOrder(request.shuffle),
+        input_files=prepared.source.files,
+        notes=notes,
+        recoding=made.recoding or Groups(np.zeros(0, dtype=np.int32)),
+        scheme=made.scheme,
+        cut_by_time=made.limited is not None,
+        frame=frame,
+        fingerprint=found.shown,
+        held=(parts, prepared.source),
+        with_originals=opened_frame(prepared, parts, made.arrangement, found.digests, hidden=True),
+        digests=found.digests,
+    )

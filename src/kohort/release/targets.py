@@ -1,0 +1,321 @@
+"""Where a release is written: to files, or to tables of a database; and read back before it gets its name."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kohort.algorithms import Progress
+from kohort.data.dataset import Dataset
+from kohort.data.formulas import unescaped
+from kohort.data.streamed_dataset import StreamedDataset
+from kohort.errors import InputError, InternalError, UnsupportedError
+from kohort.files.outputs import Outputs
+from kohort.io.baskets import BASKETS, BasketShape, read_basket_file
+from kohort.io.columns import Slices, rows_per_slice
+from kohort.io.compressed import plain_suffix
+from kohort.io.data_files import write_data, write_data_slices
+from kohort.io.databases import DatabaseTable, is_url
+from kohort.io.databases.connection import open_writing
+from kohort.io.databases.reading import DatabaseBatches
+from kohort.io.databases.table_draft import ReadBack, TableDraft, table_draft
+from kohort.io.streamed_files import open_in_batches
+from kohort.io.tables import format_of, read_table, writes_slices
+from kohort.pipeline import Request
+from kohort.pipeline.streaming import HELD, published_slices
+from kohort.pipeline.verify_release import verify_release
+from kohort.verification import WrittenCheck
+
+if TYPE_CHECKING:
+    from kohort.release.artefacts import Artefact
+    from kohort.release.release import Release
+
+
+@dataclass(frozen=True)
+class WrittenTables:
+    """Tables that were written to drafts and found to be what was verified.
+
+    draft_of  the draft of every file of the run
+    sha256    the hashes of the tables: `output`, and `events` where there are two
+    notes     what has to be said of them
+    """
+
+    draft_of: Mapping[Path, Path]
+    sha256: Mapping[str, str]
+    notes: tuple[str, ...] = ()
+
+
+class Target:
+    """A place that a release is written to: `out` for the table, and `events` where there are two."""
+
+    out: Any
+    events: Any = None
+
+    @property
+    def name(self) -> str:
+        """The name of the published table, for the report."""
+        return str(self.out.name)
+
+    @property
+    def written(self) -> list[Any]:
+        """What is written, as people are told."""
+        return [place for place in (self.out, self.events) if place is not None]
+
+    @property
+    def files(self) -> list[Path]:
+        """The files that are written."""
+        return []
+
+    def refuse(self, request: Request, shape: BasketShape | None, artefacts: Sequence[Artefact]) -> None:
+        """Refuse what does not go with this place: one for two tables, two for one."""
+        if (request.events is None) != (self.events is None):
+            raise InputError(
+                "A release of people and events is two files: name that of the events, too (--events-out, in "
+                "Python: write(out, events=...))."
+                if self.events is None
+                else "The release is one file: leave out the one for the events."
+            )
+
+    def refuse_reads(self, shape: BasketShape | None, reads: Collection[Path | DatabaseTable | None]) -> None:
+        """Refuse a place that cannot be written, or that is read; best called before long work."""
+
+    def tables(
+        self, release: Release, outputs: Outputs, files: Collection[Path], progress: Progress | None
+    ) -> AbstractContextManager[WrittenTables]:
+        """The tables in drafts, all of which get their names at the end of the context, or none does."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class FileTarget(Target):
+    """Files for the release: one, or one with the people and one with the events."""
+
+    out: Path
+    events: Path | None = None
+
+    @property
+    def files(self) -> list[Path]:
+        return self.written
+
+    def refuse(self, request: Request, shape: BasketShape | None, artefacts: Sequence[Artefact]) -> None:
+        super().refuse(request, shape, artefacts)
+        for path in self.files if shape is None else ():
+            format_of(path)
+
+    @contextmanager
+    def tables(
+        self, release: Release, outputs: Outputs, files: Collection[Path], progress: Progress | None
+    ) -> Iterator[WrittenTables]:
+        with outputs.drafts(files) as draft_of:
+            places = [draft_of[path] for path in self.files]
+            hashes = _write_tables(release, places, release.origin.shape, progress)
+            yield WrittenTables(draft_of, dict(zip(("output", "events"), hashes)))
+
+
+@dataclass(frozen=True)
+class DatabaseTarget(Target):
+    """A table of a database for the release, or two of them; committed with the files beside them."""
+
+    out: DatabaseTable
+    events: DatabaseTable | None = None
+
+    def refuse(self, request: Request, shape: BasketShape | None, artefacts: Sequence[Artefact]) -> None:
+        super().refuse(request, shape, artefacts)
+        if any(artefact.name == "ledger" for artefact in artefacts):
+            raise UnsupportedError(
+                "A release that is tied to a ledger is written to a file: both are replaced, or neither is. "
+                "Write a file, and load it into the database."
+            )
+        if self.events is not None and self.out.address != self.events.address:
+            raise InputError("People and events are two tables of one database: give one URL for both.")
+        if self.events is not None and self.out.table == self.events.table:
+            raise InputError("People and events are two tables: give them two names.")
+
+    def refuse_reads(self, shape: BasketShape | None, reads: Collection[Path | DatabaseTable | None]) -> None:
+        if shape is not None and shape.id is not None:
+            raise UnsupportedError(
+                "Long tables of baskets (id and item) are written to files. Choose a file for the release."
+            )
+        for table in self.written:
+            if table in reads:
+                raise InputError(f"Table {table.name!r} is one that this run reads. Choose another output.")
+        if self.out.file is None or self.out.file.exists():
+            with closing(open_writing(self.out)) as writing:
+                if self.events is not None:
+                    writing.beside(self.events)
+        elif not self.out.file.parent.is_dir():
+            raise InputError(
+                f"The folder {self.out.file.parent} does not exist. Create it, or choose another output."
+            )
+
+    @contextmanager
+    def tables(
+        self, release: Release, outputs: Outputs, files: Collection[Path], progress: Progress | None
+    ) -> Iterator[WrittenTables]:
+        with (
+            table_draft(self.out, self.events) as table,
+            outputs.drafts(files, commit=table.commit) as draft_of,
+        ):
+            drafts = [draft for draft in (table, table.events) if draft is not None]
+            _write_tables(release, [draft.path for draft in drafts], None, progress)  # there, lists are cells
+            hashes = [draft.sha256 for draft in drafts]
+            yield WrittenTables(draft_of, dict(zip(("output", "events"), hashes)))
+            _load(release, table, progress)
+
+
+def target_of(out: str | Path | DatabaseTable, events: str | Path | DatabaseTable | None = None) -> Target:
+    """The place that is named; refused where people and events are not written by one step."""
+    if is_url(out):
+        raise InputError("To write to a database, name a table of it: ko.database(url, table=...).")
+    if isinstance(out, DatabaseTable) and (events is None or isinstance(events, DatabaseTable)):
+        return DatabaseTarget(out, events)
+    if isinstance(out, DatabaseTable) or isinstance(events, DatabaseTable):
+        raise InputError("People and events are written to two files, or to two tables of one database.")
+    return FileTarget(Path(out), None if events is None else Path(events))
+
+
+def _write_tables(
+    release: Release, places: Sequence[Path], shape: BasketShape | None, progress: Progress | None
+) -> list[str]:
+    """Write the tables, and read each back; their hashes."""
+    start, origin, hashes = time.perf_counter(), release.origin, []
+    formulas, out = release.request.formulas, places[0]
+    if isinstance(release.dataset, StreamedDataset) and writes_slices(out):
+        options: dict[str, Any] = {"delimiter": _delimiter(origin.file, out), "formulas": formulas}
+        with published_slices(release.published, rows_per_slice, out.parent, progress) as (
+            schema,
+            tables,
+            check,
+        ):
+            write_data_slices(Slices(schema, tables), out, **options)
+        hashes = [check_file(check.of_written, out, **options)]
+    else:
+        for table, path, file in zip(release.published.parted, places, (origin.file, origin.events_file)):
+            assert table is not None
+            delimiter = _delimiter(file, path)
+            hashes.append(write_verified(table, path, shape, delimiter=delimiter, formulas=formulas))
+    release.seconds["write"] = time.perf_counter() - start
+    return hashes
+
+
+def _delimiter(read: Any, path: Path) -> str | None:
+    """The delimiter of the file that was read, for one like it."""
+    return None if read is None or ".tsv" in path.suffixes else read.delimiter
+
+
+def _load(release: Release, table: TableDraft, progress: Progress | None) -> None:
+    """Put a release into the database, up to the commit, and verify what is there."""
+    relations: frozenset = frozenset()
+    events = release.origin.events_file
+    for source in (release.origin.database, None if events is None else events.database):
+        if isinstance(source, DatabaseBatches):
+            relations |= source.relations
+            source.close()  # its transaction must not be in the way of this one
+
+    def verify(written: ReadBack, events: ReadBack | None = None) -> None:
+        if progress is not None:
+            progress("verifying the table in the database", 0.5)
+        _verify(release, written, events)
+
+    if progress is not None:
+        progress("filling the table in the database", 0.0)
+    table.load(relations, verify)
+
+
+def _verify(release: Release, written: ReadBack, events: ReadBack | None) -> None:
+    """Refuse a table that does not keep the promises, or is not what was verified."""
+    if isinstance(release.dataset, StreamedDataset):
+        held = [name for role in HELD for name in release.roles.having(role) if name in written.schema.names]
+        found: Dataset = StreamedDataset(written, held)
+    else:
+        found = Dataset(written.whole())
+    second = None if events is None else Dataset(events.whole())
+    verdict = verify_release(found, release.request, events=second).verdict
+    if not verdict.holds or verdict.records != release.verdict.records:
+        raise InternalError(
+            "The table in the database does not keep the promises of the release. Nothing was written. "
+            "Please report this."
+        )
+
+
+_HOLDS_ALL = ("parquet", "arrow")
+
+
+def write_verified(
+    table: pa.Table, path: Path, shape: BasketShape | None, *, delimiter: str | None, formulas: str = "keep"
+) -> str:
+    """Write a verified table as `write_data` does; the SHA-256 of the file.
+
+    Refused unless the table comes back as it was verified.
+    """
+    write_data(table, path, shape, delimiter=delimiter, formulas=formulas)
+    if shape is None:
+        return check_file(partial(WrittenCheck.of, table), path, delimiter=delimiter, formulas=formulas)
+    with _readable(path):
+        found = read_basket_file(path, shape, header=None if shape.id is None else True)
+    baskets = pa.table({BASKETS: _in_file(table[BASKETS], shape)})
+    check = WrittenCheck.of(baskets, f"the {path.suffix} file", holds_all=False)
+    check.compare(found.table)
+    check.finish()
+    return found.sha256
+
+
+def _in_file(baskets: pa.ChunkedArray, shape: BasketShape) -> pa.ChunkedArray:
+    """Baskets as a file has them: missing ones are empty, and a long table lacks those that are empty."""
+    full = pc.greater(pc.fill_null(pc.list_value_length(baskets), 0), 0)
+    if shape.id is not None:
+        return baskets.filter(full)
+    return pc.if_else(full, baskets, pa.scalar([], baskets.type))
+
+
+def check_file(
+    check: Callable[..., WrittenCheck], path: Path, *, delimiter: str | None, formulas: str
+) -> str:
+    """Refuse a file that does not hold what was verified; the SHA-256 of the bytes that were read.
+
+    check  makes the check for a place that holds all values, or does not
+    """
+    kind = format_of(path)
+    checking = check(f"the {path.suffix} file", holds_all=kind in _HOLDS_ALL)
+    with _read(path, kind, delimiter) as (sha256, parts):
+        for part in parts:
+            checking.compare(unescaped(part) if formulas == "escape" and kind == "csv" else part)
+    checking.finish()
+    return sha256
+
+
+@contextmanager
+def _read(path: Path, kind: str, delimiter: str | None) -> Iterator[tuple[str, Iterator[pa.Table]]]:
+    """The hash of a file, and its records as its readers see them."""
+    options: dict[str, Any] = {"header": True} if kind in ("csv", "excel") else {}
+    if kind == "csv":
+        usual = "\t" if plain_suffix(path) == ".tsv" else ","
+        options |= {"delimiter": delimiter or usual, "encoding": "utf-8"}
+    with _readable(path):
+        opened = open_in_batches(path, **options)
+        if isinstance(opened, str):
+            found = read_table(path, **options)
+            yield found.sha256, iter([found.table])
+            return
+        with closing(opened.batches.read(opened.batches.schema.names)) as batches:
+            yield opened.batches.sha256, (pa.Table.from_batches([batch]) for batch in batches)
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """A file that cannot be read is not what was written."""
+    try:
+        yield
+    except InputError:
+        raise UnsupportedError(
+            f"The release cannot be read back from the {path.suffix} file: it does not hold all that is in "
+            "the release, or the disk is full. Nothing was written. Write Parquet (.parquet)."
+        ) from None
