@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 import kohort as ko
 from benchmarks.measuring import Row, Size, facts, measured, row
-from kohort.data.dataset import Dataset
+from kohort.tables.memory import MemoryTable
 
 __all__ = ["coding", "hospital", "verification"]
 
@@ -52,7 +52,7 @@ def _write(path: Path, rows: int) -> None:
 def coding(size: Size) -> Iterator[Row]:
     """Ten columns into codes."""
     table = ko.datasets.generate_hospital(size.rows).drop_columns(["procedures"])
-    _, cpu = measured(lambda: [Dataset(table).column(name) for name in table.column_names], size.runs)
+    _, cpu = measured(lambda: [MemoryTable(table).column(name) for name in table.column_names], size.runs)
     yield row({"rows": size.rows, "columns": table.num_columns}, cpu=round(cpu, 3))
 
 

@@ -27,8 +27,8 @@ import pyarrow.parquet as pq
 
 import kohort as ko
 from benchmarks.hospital import ASKED
-from kohort.data.streamed_dataset import StreamedDataset
 from kohort.pipeline.solve import Clock
+from kohort.tables.batches import BatchTable
 
 __all__ = ["measure", "write_records"]
 
@@ -78,7 +78,7 @@ def measure(path: Path, out: Path, *, diverse: bool = False) -> dict:
     return {
         "rows": release.dataset.n_records,
         "file": path.suffix,
-        "streamed": isinstance(release.dataset, StreamedDataset),
+        "streamed": isinstance(release.dataset, BatchTable),
         "cpu": {phase: round(seconds, 2) for phase, seconds in cpu.items()},
         "cpu_total": round(sum(cpu.values()), 2),
         "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,

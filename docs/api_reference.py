@@ -12,9 +12,9 @@ import kohort as ko
 from kohort.algorithms import ALGORITHMS, ITEMS_ALGORITHMS
 from kohort.comparison.compare import Comparison
 from kohort.comparison.frontier import Frontier
-from kohort.data.profile import Profile
 from kohort.problem.models import MODELS
 from kohort.problem.perturbations import PERTURBATIONS
+from kohort.profiling.profile import Profile
 
 __all__ = ["markdown", "page", "sections", "signature_text"]
 
@@ -63,7 +63,7 @@ def sections() -> dict[str, dict[str, Any]]:
 
 
 def _builds(found: Any) -> bool:
-    return isinstance(found, FunctionType) and found.__module__.startswith("kohort.data.build_")
+    return isinstance(found, FunctionType) and found.__module__.startswith("kohort.data.hierarchies.")
 
 
 def _entry(name: str, found: Any) -> str:

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 import kohort as ko
 from by_definition.together import Shown
-from kohort.data.dataset import Dataset
 from kohort.data.ledger import Ledger
 from kohort.pipeline import Request
 from kohort.problem.roles import Roles
 from kohort.release.job import make_release
 from kohort.release.release import Release
+from kohort.tables.memory import MemoryTable
 
 KEY = b"the steward's own secret"
 ROLES = Roles({"who": "person", "age": "quasi-identifier", "ill": "sensitive"})
@@ -70,7 +70,7 @@ class Published:
             suppression=self.suppression,
             counterfeits=self.counterfeits,
         )
-        return make_release(Dataset(arrow(table)), request, compared=self.compared)
+        return make_release(MemoryTable(arrow(table)), request, compared=self.compared)
 
     def seen(self) -> list[dict[int, Shown]]:
         """What the releases show of each place."""
@@ -93,7 +93,7 @@ class Published:
         from kohort.pipeline.again.standing import hashed_people, positions
 
         everybody = sorted({who for table in self.tables for who in table})
-        known = hashed_people(Dataset(pa.table({"who": everybody})), "who", KEY)
+        known = hashed_people(MemoryTable(pa.table({"who": everybody})), "who", KEY)
         [number] = positions(self.ledger.people[[person]], known)
         return everybody[number]
 

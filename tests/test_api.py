@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 import kohort as ko
 from frames import MAKERS, as_lists, from_arrow
-from kohort.data.dataset import Dataset
 from kohort.errors import InputError, KohortError
 from kohort.io.read_spec import parse_spec
 from kohort.pipeline.verify_release import verify_release
+from kohort.tables.memory import MemoryTable
 from strategies import KINDS, cases
 
 PEOPLE = {"age": [21, 22, 41, 42], "illness": ["flu", "cold", "flu", "cough"]}
@@ -75,7 +75,9 @@ def test_any_table_and_promise_that_can_be_had_gives_a_release_that_a_stranger_f
         for name, a in spec.attributes.items()
     }
     spec = spec.model_copy(update={"attributes": attributes})
-    verification = verify_release(Dataset(release.table), spec.request(), original=Dataset(case.table))
+    verification = verify_release(
+        MemoryTable(release.table), spec.request(), original=MemoryTable(case.table)
+    )
     assert verification.verdict.holds, verification.verdict.reasons()
     if not options.get("shuffle"):
         assert verification.loss == pytest.approx(release.loss)

@@ -24,12 +24,13 @@ import kohort as ko
 from kohort import errors
 from kohort.algorithms import ALGORITHMS, ITEMS_ALGORITHMS, parameters_of
 from kohort.cli.app import main
-from kohort.data import build_hierarchy
-from kohort.data.build_dates import _LEVELS
+from kohort.data.hierarchies import build_hierarchy
+from kohort.data.hierarchies.dates import _LEVELS
+from kohort.io.formats import SUFFIXES
+from kohort.io.source_file import COMPRESSIONS
 from kohort.io.spec import Spec
 from kohort.io.spec_parts import AttributeSpec, ItemsSpec
 from kohort.io.spec_privacy import PARTS, PrivacySpec
-from kohort.io.tables import COMPRESSIONS, SUFFIXES
 from kohort.problem.costs import COSTS
 from kohort.problem.models import MODELS
 from kohort.problem.models.l_diversity import KINDS

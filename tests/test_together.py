@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 import kohort as ko
 from by_definition.together import lasting, places_of, values_of, worlds
-from kohort.data.dataset import Dataset
 from kohort.data.ledger import Ledger
 from kohort.pipeline import Request
 from kohort.problem.roles import Roles
 from kohort.release.job import make_release
+from kohort.tables.memory import MemoryTable
 from kohort.verification import verify_together
 from ledger_cases import KEY, Published, leaving, sequences, turnovers
 
@@ -295,7 +295,7 @@ def test_sensitive_columns_may_stand_in_another_order():
         request = Request(
             roles=roles, models=(ko.KAnonymity(2),), key=KEY, ledger=ledger, algorithm="mondrian"
         )
-        ledger = make_release(Dataset(table), request).tied.ledger
+        ledger = make_release(MemoryTable(table), request).tied.ledger
     assert ledger.entries[0].facts["sensitive"] == ledger.entries[1].facts["sensitive"]
     assert (ledger.entries[0].value == ledger.entries[1].value).all()
 

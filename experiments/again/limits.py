@@ -26,12 +26,12 @@ from experiments.again.__main__ import (
 )
 from experiments.bounds import best_bound
 from kohort.algorithms.again import Standing
-from kohort.data.dataset import Dataset
 from kohort.data.ledger import Ledger
 from kohort.io.read_spec import parse_spec
 from kohort.pipeline.again.tie import tie_to_ledger
 from kohort.pipeline.prepare import prepare
 from kohort.release.job import make_release
+from kohort.tables.memory import MemoryTable
 
 N_COHORTS = 8
 
@@ -51,7 +51,7 @@ def bounds() -> list[dict[str, Any]]:
         newcomers = table.slice(table.num_rows - 3000).drop(["person"])
         spec = adult_spec() | {"algorithm": "improve", "time_limit": SECONDS, "suppression": 0.0}
         spec["attributes"] = {name: how for name, how in spec["attributes"].items() if name != "person"}
-        release = make_release(Dataset(newcomers), parse_spec(spec).request())
+        release = make_release(MemoryTable(newcomers), parse_spec(spec).request())
         bound = best_bound(release)
         assert bound is not None  # improve proves one
         before = [row["bound of newcomers"] for row in rows]
@@ -78,8 +78,8 @@ def reasons() -> list[dict[str, Any]]:
     for number, table in enumerate(health_tables(), 1):
         spec = health_spec() | {"again": "history-keeping", "algorithm": "mondrian"}
         request = parse_spec(spec).request(key=KEY, ledger=ledger)
-        tie = tie_to_ledger(prepare(Dataset(table), request))
-        release = make_release(Dataset(table), request)
+        tie = tie_to_ledger(prepare(MemoryTable(table), request))
+        release = make_release(MemoryTable(table), request)
         assert tie is not None and release.tied is not None
         ledger = release.tied.ledger
         if number > 1:

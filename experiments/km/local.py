@@ -23,8 +23,7 @@ import kohort as ko
 from experiments.charts import Record, write_csv
 from experiments.km.baskets import click_stream
 from kohort.algorithms import ItemsAlgorithm, Run
-from kohort.data.baskets import code_baskets
-from kohort.data.cooccurrence import by_cooccurrence
+from kohort.data.baskets import by_cooccurrence, code_baskets
 from kohort.pipeline.before_after import BasketPair
 from kohort.problem.items import ItemsProblem
 from kohort.recoding.item_nodes import ItemNodes

@@ -44,16 +44,16 @@ if TYPE_CHECKING:
     from kohort.api import profile as profile
     from kohort.api import read_hierarchy as read_hierarchy
     from kohort.api import verify as verify
-    from kohort.data.build_hierarchy import auto as auto
-    from kohort.data.build_hierarchy import by_frequency as by_frequency
-    from kohort.data.build_hierarchy import code as code
-    from kohort.data.build_hierarchy import dates as dates
-    from kohort.data.build_hierarchy import flat as flat
-    from kohort.data.build_hierarchy import groups as groups
-    from kohort.data.build_hierarchy import intervals as intervals
-    from kohort.data.build_hierarchy import mask as mask
-    from kohort.data.build_hierarchy import order as order
-    from kohort.data.build_hierarchy import quantiles as quantiles
+    from kohort.data.hierarchies.build_hierarchy import auto as auto
+    from kohort.data.hierarchies.build_hierarchy import by_frequency as by_frequency
+    from kohort.data.hierarchies.build_hierarchy import code as code
+    from kohort.data.hierarchies.build_hierarchy import dates as dates
+    from kohort.data.hierarchies.build_hierarchy import flat as flat
+    from kohort.data.hierarchies.build_hierarchy import groups as groups
+    from kohort.data.hierarchies.build_hierarchy import intervals as intervals
+    from kohort.data.hierarchies.build_hierarchy import mask as mask
+    from kohort.data.hierarchies.build_hierarchy import order as order
+    from kohort.data.hierarchies.build_hierarchy import quantiles as quantiles
     from kohort.data.hierarchy import Hierarchy as Hierarchy
     from kohort.data.numeric_labels import as_numbers as as_numbers
     from kohort.errors import InfeasibleError as InfeasibleError
@@ -153,22 +153,22 @@ _HOMES = {
     "as_numbers": "kohort.data.numeric_labels",
     "assess_risk": "kohort.risk",
     "attack_releases": "kohort.api",
-    "auto": "kohort.data.build_hierarchy",
-    "by_frequency": "kohort.data.build_hierarchy",
-    "code": "kohort.data.build_hierarchy",
+    "auto": "kohort.data.hierarchies.build_hierarchy",
+    "by_frequency": "kohort.data.hierarchies.build_hierarchy",
+    "code": "kohort.data.hierarchies.build_hierarchy",
     "compare": "kohort.api",
     "database": "kohort.io.databases",
-    "dates": "kohort.data.build_hierarchy",
-    "flat": "kohort.data.build_hierarchy",
+    "dates": "kohort.data.hierarchies.build_hierarchy",
+    "flat": "kohort.data.hierarchies.build_hierarchy",
     "frontier": "kohort.api",
-    "groups": "kohort.data.build_hierarchy",
-    "intervals": "kohort.data.build_hierarchy",
-    "mask": "kohort.data.build_hierarchy",
+    "groups": "kohort.data.hierarchies.build_hierarchy",
+    "intervals": "kohort.data.hierarchies.build_hierarchy",
+    "mask": "kohort.data.hierarchies.build_hierarchy",
     "measure_utility": "kohort.utility",
     "mine_closed_records": "kohort.api",
-    "order": "kohort.data.build_hierarchy",
+    "order": "kohort.data.hierarchies.build_hierarchy",
     "profile": "kohort.api",
-    "quantiles": "kohort.data.build_hierarchy",
+    "quantiles": "kohort.data.hierarchies.build_hierarchy",
     "read_hierarchy": "kohort.api",
     "verify": "kohort.api",
 }

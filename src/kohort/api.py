@@ -13,9 +13,8 @@ import pyarrow as pa
 from kohort.algorithms import Algorithm, ItemsAlgorithm, Stop
 from kohort.algorithms.mining import closed_records
 from kohort.comparison import Comparison, Frontier, Settings, compare_releases, trace_frontier
-from kohort.data import profile as profiles
-from kohort.data.build_hierarchy import Builder
 from kohort.data.dataset import Dataset
+from kohort.data.hierarchies.build_hierarchy import Builder
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
 from kohort.io import hierarchies
@@ -40,6 +39,7 @@ from kohort.pipeline.verify_release import verify_release
 from kohort.problem.models import KAnonymity
 from kohort.problem.perturbations import Perturbation
 from kohort.problem.roles import Roles
+from kohort.profiling import profile as profiles
 from kohort.progress import ShowProgress, shown_progress
 from kohort.publication import Origin
 from kohort.release.artefacts import ledger_for
@@ -57,6 +57,7 @@ from kohort.sources import (
     spec_and_folder,
     table_and_spec,
 )
+from kohort.tables.memory import MemoryTable
 from kohort.verification import Verdict
 from kohort.verification.recorded import GivenRelease
 
@@ -438,7 +439,7 @@ def _release_table(table: Any, spec: Spec, header: bool | None) -> Dataset:
     """A published table, which may be a file."""
     if is_named(table):
         table = read_release(table, spec.shape, formulas=spec.formulas, header=header).table
-    return Dataset(table)
+    return MemoryTable(table)
 
 
 def compare(

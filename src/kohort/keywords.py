@@ -7,11 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from kohort.data.build_hierarchy import Builder, FileSource, from_spec
 from kohort.data.column import Column, text_of
 from kohort.data.dataset import Dataset
+from kohort.data.hierarchies.build_hierarchy import Builder, FileSource, from_spec
 from kohort.data.hierarchy import Hierarchy
-from kohort.data.profile_roles import suggest_hierarchy
 from kohort.errors import InputError
 from kohort.io.hierarchies import read_source
 from kohort.io.populations import read_populations
@@ -21,6 +20,7 @@ from kohort.pipeline import Events, Items, Request
 from kohort.pipeline.approval import Analyses, Recipient
 from kohort.problem.models import ItemInference, KAnonymity, KmAnonymity, Model
 from kohort.problem.roles import OF_ONE_COLUMN, Role, Roles
+from kohort.profiling.roles import suggest_hierarchy
 
 __all__ = [
     "Promise",

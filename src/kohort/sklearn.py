@@ -21,6 +21,7 @@ from kohort.pipeline.private import HoldsOriginal
 from kohort.problem.models import KAnonymity, Model
 from kohort.risk.assess import attributes_of_both
 from kohort.risk.linkage import ClassIndex
+from kohort.tables.memory import MemoryTable
 from kohort.verification.covering import read_covering
 
 try:
@@ -156,7 +157,7 @@ class Anonymizer(HoldsOriginal, OneToOneFeatureMixin, TransformerMixin, BaseEsti
     def transform(self, X: Any) -> Any:
         """Publish each record like the narrowest class of the fitted table that covers it."""
         check_is_fitted(self)
-        return self._published(X, self._class_of(Dataset(self._table(X, reset=False))))
+        return self._published(X, self._class_of(MemoryTable(self._table(X, reset=False))))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The names of the published columns: all that came in but the person."""
@@ -188,7 +189,7 @@ class Anonymizer(HoldsOriginal, OneToOneFeatureMixin, TransformerMixin, BaseEsti
         )
         frame = nw.from_native(X, eager_only=True, pass_through=True)
         if isinstance(frame, nw.DataFrame):
-            dataset = Dataset(X)
+            dataset = MemoryTable(X)
             return pa.table({name: dataset.arrow(name) for name in dataset.names})
         names = [f"x{i}" for i in range(checked.shape[1])]
         return pa.table({name: _arrow(name, checked[:, i]) for i, name in enumerate(names)})

@@ -16,23 +16,10 @@ from kohort.io.data_files import read_data
 from kohort.io.databases import DatabaseTable
 from kohort.io.read_spec import parse_spec, read_spec
 from kohort.io.spec import Spec
-from kohort.io.streamed_files import StreamedFile
-from kohort.io.tables import TableFile
 from kohort.pipeline import Request
-from kohort.publication.opening import open_original
-
-__all__ = [
-    "arrow_table",
-    "dataset_of",
-    "events_or_file",
-    "frame_or_file",
-    "is_named",
-    "named_files",
-    "original_of",
-    "records_of",
-    "spec_and_folder",
-    "table_and_spec",
-]
+from kohort.publication.origin import open_original
+from kohort.tables.memory import MemoryTable
+from kohort.tables.source import Source
 
 
 def spec_and_folder(spec: str | Path | Mapping[str, Any]) -> tuple[Spec, Path]:
@@ -57,7 +44,7 @@ def is_named(source: Any) -> bool:
 
 
 def frame_or_file(data: Any, shape: BasketShape | None = None, **reading: Any) -> Any:
-    """A dataframe as it is, or the TableFile read from a path or database; `header` is for files only."""
+    """A dataframe as it is, or the Source read from a path or database; `header` is for files only."""
     if is_named(data):
         return read_data(data, shape, **reading)
     if reading["header"] is not None:
@@ -93,7 +80,7 @@ def dataset_of(data: Any, shape: BasketShape | None = None, **reading: Any) -> D
 
 def records_of(source: Any) -> Dataset:
     """The records of a dataframe or of a file that was read."""
-    return source.dataset if isinstance(source, (TableFile, StreamedFile)) else Dataset(source)
+    return source.dataset if isinstance(source, Source) else MemoryTable(source)
 
 
 def arrow_table(dataset: Dataset) -> pa.Table:

@@ -6,11 +6,11 @@ import json
 import pytest
 from running import run
 
-from kohort.data.build_hierarchy import from_spec
-from kohort.data.dataset import Dataset
+from kohort.data.hierarchies.build_hierarchy import from_spec
 from kohort.datasets import generate_hospital
 from kohort.io.hierarchies import read_hierarchy
 from kohort.io.tables import write_table
+from kohort.tables.memory import MemoryTable
 
 SECRETS = ("Xanadu", "Utopia")
 
@@ -65,7 +65,7 @@ def test_build_does_what_the_spec_would(tmp_path, hospital, column, options, spe
     ran = run("hierarchy", "build", hospital, column, *options, "--out", out, "--json")
     assert (ran.exit, ran.err) == (0, "")
     facts = json.loads(ran.out)
-    wanted = from_spec(spec).build(Dataset(generate_hospital(400)).column(column))
+    wanted = from_spec(spec).build(MemoryTable(generate_hospital(400)).column(column))
     assert list(read_hierarchy(out).hierarchy.paths()) == list(wanted.paths())
     assert (facts["leaves"], facts["height"]) == (len(wanted.leaves), wanted.height)
     assert from_spec(facts["hierarchy"]) is not None

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 from running import run
 
-from kohort.data.profile import profile
 from kohort.datasets import generate_hospital, load_adult
 from kohort.io.tables import read_table, write_table
+from kohort.profiling.profile import profile
 
 SECRETS = ("Xanadu", "Utopia", "4711")
 

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kohort.data.build_auto import _round_widths
-from kohort.data.build_hierarchy import (
+from kohort.data.column import code_column
+from kohort.data.hierarchies.auto import _round_widths
+from kohort.data.hierarchies.build_hierarchy import (
     ByFrequency,
     Dates,
     Flat,
@@ -18,7 +19,6 @@ from kohort.data.build_hierarchy import (
     auto,
     from_spec,
 )
-from kohort.data.column import code_column
 from kohort.errors import InputError
 
 RNG = np.random.default_rng(5)

@@ -6,11 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kohort as ko
-from kohort.data.build_hierarchy import Auto, Code, code, from_spec
-from kohort.data.code_systems import CODE_SYSTEMS
 from kohort.data.column import code_column
-from kohort.data.countries import REGION_OF_COUNTRY
-from kohort.data.recognize_code import recognized_code
+from kohort.data.hierarchies.build_hierarchy import Auto, Code, code, from_spec
+from kohort.data.hierarchies.code_systems import CODE_SYSTEMS, REGION_OF_COUNTRY, recognized_code
 from kohort.errors import InputError
 
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kohort.data.build_hierarchy import Dates, dates, from_spec
 from kohort.data.column import code_column
+from kohort.data.hierarchies.build_hierarchy import Dates, dates, from_spec
 from kohort.errors import InputError
 
 

@@ -1,9 +1,9 @@
 import pyarrow as pa
 import pytest
 
-from kohort.data.build_hierarchy import ByFrequency, Groups, Order, flat, from_spec, groups, order
-from kohort.data.check_hierarchy import check
 from kohort.data.column import code_column
+from kohort.data.hierarchies.build_hierarchy import ByFrequency, Groups, Order, flat, from_spec, groups, order
+from kohort.data.hierarchies.checks import check
 from kohort.errors import InputError
 
 CONTINENTS = {"Europe": ["France", "Spain"], "Asia": {"East": ["Japan"], "India": None}}

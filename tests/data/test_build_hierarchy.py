@@ -3,7 +3,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from kohort.data.build_hierarchy import (
+from kohort.data.column import code_column
+from kohort.data.hierarchies.build_hierarchy import (
     Auto,
     ByFrequency,
     Dates,
@@ -16,7 +17,6 @@ from kohort.data.build_hierarchy import (
     Quantiles,
     from_spec,
 )
-from kohort.data.column import code_column
 from kohort.errors import InputError
 
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kohort.data.build_hierarchy import Intervals, Quantiles, from_spec, intervals
-from kohort.data.build_quantiles import roundest_between
 from kohort.data.column import code_column
+from kohort.data.hierarchies.build_hierarchy import Intervals, Quantiles, from_spec, intervals
+from kohort.data.hierarchies.intervals import roundest_between
 from kohort.errors import InputError
 
 

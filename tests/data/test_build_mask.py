@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kohort.data.build_hierarchy import Mask, from_spec, mask
 from kohort.data.column import code_column
+from kohort.data.hierarchies.build_hierarchy import Mask, from_spec, mask
 from kohort.errors import InputError
 
 

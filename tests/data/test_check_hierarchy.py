@@ -1,10 +1,10 @@
 import pyarrow as pa
 import pytest
 
-from kohort.data.check_hierarchy import Findings, check
 from kohort.data.column import code_column
+from kohort.data.hierarchies.checks import Findings, check
 from kohort.data.hierarchy import Hierarchy
-from kohort.data.pairs import Pairs
+from kohort.data.path_tree import Pairs
 from kohort.errors import InputError
 
 PATHS = [("cat", "pet", "*"), ("dog", "pet", "*"), ("cow", "farm", "*")]

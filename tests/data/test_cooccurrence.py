@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kohort as ko
-from kohort.data.baskets import code_baskets
-from kohort.data.cooccurrence import by_cooccurrence
+from kohort.data.baskets import by_cooccurrence, code_baskets
 from kohort.errors import InputError
 
 

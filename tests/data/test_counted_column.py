@@ -9,8 +9,9 @@ import pyarrow as pa
 import pytest
 
 from kohort.data.column import code_column
-from kohort.data.counted_column import CountedDataset, counted_column
+from kohort.data.compact_column import counted_column
 from kohort.errors import InputError
+from kohort.tables.spark import SparkTable
 
 VALUES = {
     "whole numbers": pa.array([3, 1, None, 3, 2]),
@@ -59,7 +60,7 @@ def test_a_value_that_was_not_counted_is_refused():
 
 
 def test_a_dataset_knows_its_columns():
-    dataset = CountedDataset(pa.schema([("c", pa.int64())]), 5, {"c": counted(VALUES["whole numbers"])})
+    dataset = SparkTable(pa.schema([("c", pa.int64())]), 5, {"c": counted(VALUES["whole numbers"])})
     assert dataset.column("c").counts.tolist() == [1, 1, 2, 1]
     assert dataset.field("c").type == pa.int64()
     assert np.isclose(len(dataset.column("c")), dataset.n_records)

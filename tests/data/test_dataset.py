@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kohort.data.dataset import distinct_rows
+from kohort.data.counting import distinct_rows
 
 
 @given(

@@ -1,5 +1,4 @@
-from kohort.data.draw_hierarchy import tree_lines
-from kohort.data.hierarchy import Hierarchy
+from kohort.data.hierarchy import Hierarchy, tree_lines
 
 ANIMALS = Hierarchy.from_paths([("cat", "pet", "*"), ("dog", "pet", "*"), ("cow", "farm", "*"), (None, "*")])
 

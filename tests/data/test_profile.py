@@ -11,14 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kohort.data.build_intervals import Intervals
 from kohort.data.column import code_column
-from kohort.data.profile import profile
-from kohort.data.profile_names import meaning_of, words_of
-from kohort.data.profile_roles import suggest_hierarchy
-from kohort.data.profile_uniqueness import class_sizes
+from kohort.data.hierarchies.code_systems import words_of
+from kohort.data.hierarchies.intervals import Intervals
 from kohort.datasets import generate_hospital, load_adult
 from kohort.errors import InputError
+from kohort.profiling.names import meaning_of
+from kohort.profiling.profile import profile
+from kohort.profiling.roles import suggest_hierarchy
+from kohort.profiling.uniqueness import class_sizes
 
 
 def roles(found):

@@ -6,10 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kohort.data.profile import profile
-from kohort.data.profile_known import DOZEN
-from kohort.data.profile_savings import _loss_of_columns
-from kohort.data.profile_uniqueness import contributions
+from kohort.profiling.keys import DOZEN
+from kohort.profiling.profile import profile
+from kohort.profiling.uniqueness import _loss_of_columns, contributions
 
 RNG = np.random.default_rng(5)
 N = 600

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kohort.data import streamed_dataset
+from kohort.data import compact_column
 from kohort.data.column import code_column
-from kohort.data.compact_column import CompactColumn, StoredValues, compacted
-from kohort.data.dataset import Dataset
-from kohort.data.streamed_dataset import GrowingValues, StreamedDataset
+from kohort.data.compact_column import CompactColumn, GrowingValues, StoredValues, compacted
 from kohort.errors import InputError, KohortError
-from kohort.io import batch_files, delimited, json_batches
-from kohort.io.streamed_files import InBatches, open_in_batches
-from kohort.io.tables import read_table, write_table
+from kohort.io.batch_files import BatchFile
+from kohort.io.formats import delimited, fitting, json_lines
+from kohort.io.tables import open_in_batches, read_table, write_table
+from kohort.tables.batches import BatchTable
+from kohort.tables.memory import MemoryTable
 from strategies import columns
 
 FORMATS = (".parquet", ".arrow", ".csv", ".tsv", ".csv.gz", ".csv.zst", ".csv.bz2", ".jsonl", ".jsonl.gz")
@@ -62,7 +62,7 @@ def in_parts(array, sizes):
 @pytest.mark.parametrize("name", VALUES)
 @pytest.mark.parametrize("pending", [0, 1 << 20])
 def test_parts_make_the_same_column(name, pending, monkeypatch):
-    monkeypatch.setattr(streamed_dataset, "_PENDING", pending)
+    monkeypatch.setattr(compact_column, "_PENDING", pending)
     array = VALUES[name]
     for sizes in ([], [3], [1, 1, 1, 1], [0, 5]):
         stored = in_parts(array, sizes)
@@ -81,43 +81,43 @@ def test_any_column_in_parts_is_the_same(array, sizes):
 def test_any_file_in_batches_has_the_same_columns(array, ending):
     table = pa.table({"x": array, "y": pa.array([f"text {i % 3}" for i in range(len(array))])})
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(batch_files, "ROWS", 5)
+        patch.setattr(fitting, "ROWS", 5)
         patch.setattr(delimited, "BATCH_BYTES", 64)
-        patch.setattr(json_batches, "BLOCK_BYTES", 64)
+        patch.setattr(json_lines, "BLOCK_BYTES", 64)
         path = Path(folder) / f"table{ending}"
         try:
             write_table(table, path)
             options = {"header": True} if "sv" in ending else {}
-            whole = Dataset(read_table(path, **options).table)
+            whole = MemoryTable(read_table(path, **options).table)
         except KohortError:
             return  # the format cannot hold it
         opened = open_in_batches(path, **options)
         if "jsonl" in ending and isinstance(opened, str):
             return  # some values of one key are of several kinds
-        assert isinstance(opened, InBatches)
-        streamed = StreamedDataset(opened.batches, ["x", "y"])
+        assert isinstance(opened, BatchFile)
+        streamed = BatchTable(opened, ["x", "y"])
         assert (streamed.names, streamed.n_records) == (whole.names, whole.n_records)
         for name in ("x", "y"):
             same_columns(streamed.column(name), whole.column(name))
-        assert opened.batches.whole().equals(read_table(path, **options).table)
+        assert opened.whole().equals(read_table(path, **options).table)
 
 
 def test_columns_that_are_not_held_are_read_when_needed(tmp_path):
     table = pa.table({"x": list(range(50)), "y": [f"name {i}" for i in range(50)]})
     write_table(table, path := tmp_path / "table.parquet")
-    streamed = StreamedDataset(open_in_batches(path).batches, ["x"])
+    streamed = BatchTable(open_in_batches(path), ["x"])
     rows = np.array([40, 3, 3, 0])
     assert streamed.taken("y", rows).to_pylist() == [f"name {i}" for i in rows]
     assert streamed.arrow("y").to_pylist() == table["y"].to_pylist()
     assert list(streamed.held) == ["x"]
-    same_columns(streamed.column("y"), Dataset(table).column("y"))
+    same_columns(streamed.column("y"), MemoryTable(table).column("y"))
     assert list(streamed.held) == ["x", "y"]
 
 
 def test_lists_are_refused_as_in_memory(tmp_path):
     write_table(pa.table({"x": [[1], [2]]}), path := tmp_path / "table.parquet")
     with pytest.raises(InputError, match="holds lists or structures"):
-        StreamedDataset(open_in_batches(path).batches, ["x"])
+        BatchTable(open_in_batches(path), ["x"])
 
 
 def test_codes_take_as_few_bytes_as_they_need():

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 import kohort as ko
-from kohort.data.dataset import Dataset
+from kohort.tables.memory import MemoryTable
 
 N = 60
 AGES = [20 + row % 40 for row in range(N)]
@@ -43,7 +43,7 @@ def test_a_column_of_an_unusual_type(tmp_path, kind, ending, role):
 
 
 def test_intervals_keep_their_order_and_missing_values():
-    column = Dataset(cut()).column("x")
+    column = MemoryTable(cut()).column("x")
     assert column.texts == ("(19.961, 33.0]", "(33.0, 46.0]", "(46.0, 59.0]", None)
     assert column.ordered and column.counts[-1] == 1
 

@@ -7,8 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kohort.data.taking import take_records
-from kohort.data.value_codes import value_codes
+from kohort.data.arrow_values import take_records, value_codes
 
 COLUMNS = {
     "numbers": (pa.array([3, 1, None, 3]), [1, 0, 2, 1]),

@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import kohort as ko
-from kohort.engines import check_engine, local, memory
+from kohort.engines import check_engine, local
 from kohort.errors import InputError
 
 
@@ -40,14 +40,14 @@ def test_an_engine_that_does_not_exist_is_refused():
 
 
 def test_the_limit_of_a_container_counts(tmp_path, monkeypatch):
-    assert memory.available_memory() > 0
+    assert local.available_memory() > 0
     (tmp_path / "limit").write_text("12345\n")
     (tmp_path / "none").write_text("max\n")
-    monkeypatch.setattr(memory, "_LIMITS", (tmp_path / "limit", tmp_path / "none", tmp_path / "missing"))
-    assert memory.available_memory() == 12345
-    monkeypatch.setattr(memory, "_MEMORY", tmp_path / "missing")
-    monkeypatch.setattr(memory, "_LIMITS", ())
-    assert memory.available_memory() > 12345
+    monkeypatch.setattr(local, "_LIMITS", (tmp_path / "limit", tmp_path / "none", tmp_path / "missing"))
+    assert local.available_memory() == 12345
+    monkeypatch.setattr(local, "_MEMORY", tmp_path / "missing")
+    monkeypatch.setattr(local, "_LIMITS", ())
+    assert local.available_memory() > 12345
 
 
 def test_a_table_that_memory_is_too_small_for_is_refused_with_figures(monkeypatch, tmp_path):

@@ -9,7 +9,7 @@ import pytest
 
 import kohort as ko
 from kohort.cli.app import main
-from kohort.io.basket_lines import recognized_baskets
+from kohort.io.baskets import recognized_baskets
 from kohort.io.read_spec import read_spec
 from kohort.io.tables import write_table
 

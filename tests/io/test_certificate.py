@@ -7,7 +7,6 @@ import pyarrow as pa
 import pytest
 
 import kohort as ko
-from kohort.data.dataset import Dataset
 from kohort.io.certificate import Certificate, certificate_schema, read_certificate
 from kohort.io.certificate_claims import check_claims
 from kohort.io.verify_certificate import (
@@ -15,6 +14,7 @@ from kohort.io.verify_certificate import (
     check_release_files,
     verify_certified,
 )
+from kohort.tables.memory import MemoryTable
 from report.kinds import KINDS, release, release_of
 
 jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")
@@ -90,7 +90,7 @@ def test_a_certificate_that_is_not_there_is_said_so(tmp_path):
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if "baskets" not in kind])
 def test_every_claim_of_a_certificate_is_found_in_the_release(kind, tmp_path):
     made = release_of(kind)
-    certificate, published = certified(made, tmp_path), Dataset(made.arrow)
+    certificate, published = certified(made, tmp_path), MemoryTable(made.arrow)
     found = verify_certified(published, certificate)
     claims = check_claims(certificate, found, published.names)
     names = {claim.claim for claim in claims}
@@ -111,7 +111,7 @@ CHANGES = {
 @pytest.mark.parametrize("key", CHANGES)
 def test_a_false_claim_is_noticed(key, tmp_path):
     made = release_of("plain")
-    honest, published = certified(made, tmp_path), Dataset(made.arrow)
+    honest, published = certified(made, tmp_path), MemoryTable(made.arrow)
     false = honest.model_copy(update={key: CHANGES[key]})
     claims = check_claims(false, verify_certified(published, false), published.names)
     name = {"roles": "columns", "records": "suppressed"}.get(key, key)  # one record more: one was left out
@@ -123,7 +123,7 @@ def test_a_release_that_was_changed_is_noticed(tmp_path):
     certificate = certified(made, tmp_path)
     ages = made.arrow["age"].to_pylist()
     changed = made.arrow.set_column(0, "age", pa.array(["[0, 999]", *ages[1:]]))
-    published = Dataset(changed)
+    published = MemoryTable(changed)
     claims = check_claims(certificate, verify_certified(published, certificate), published.names)
     broken = [claim.claim for claim in claims if claim.holds is False]
     assert "k-anonymity" in broken and "smallest_class" in broken
@@ -131,9 +131,9 @@ def test_a_release_that_was_changed_is_noticed(tmp_path):
 
 def test_records_left_out_are_counted(tmp_path):
     made = release_of("some left out")
-    certificate, published = certified(made, tmp_path), Dataset(made.arrow)
+    certificate, published = certified(made, tmp_path), MemoryTable(made.arrow)
     assert published.n_records == certificate.records - certificate.suppressed
-    one_less = Dataset(made.arrow.slice(1))
+    one_less = MemoryTable(made.arrow.slice(1))
     claims = check_claims(certificate, verify_certified(one_less, certificate), one_less.names)
     assert any(claim.holds is False for claim in claims)
 
@@ -141,7 +141,7 @@ def test_records_left_out_are_counted(tmp_path):
 def test_a_distance_that_only_the_spec_knows_is_not_checked(tmp_path):
     asked = [ko.KAnonymity(4), ko.TCloseness("illness", 0.9, distance="ordered")]
     made = release(privacy=asked, orders={"illness": ["cough", "cold", "flu"]})
-    certificate, published = certified(made, tmp_path), Dataset(made.arrow)
+    certificate, published = certified(made, tmp_path), MemoryTable(made.arrow)
     claims = check_claims(certificate, verify_certified(published, certificate), published.names)
     assert [c.holds for c in claims if c.claim.startswith("t-closeness")] == [None]
     assert [c.holds for c in claims if c.claim == "k-anonymity"] == [True]
@@ -150,7 +150,7 @@ def test_a_distance_that_only_the_spec_knows_is_not_checked(tmp_path):
 def test_items_need_the_spec(tmp_path):
     made = release_of("baskets")
     with pytest.raises(ko.InputError, match="Give --spec"):
-        verify_certified(Dataset(made.arrow), certified(made, tmp_path))
+        verify_certified(MemoryTable(made.arrow), certified(made, tmp_path))
 
 
 def with_files(made, *, salt=None, **sha256):

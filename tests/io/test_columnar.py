@@ -77,8 +77,8 @@ def test_notes_about_the_original_are_not_published(tmp_path, suffix):
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_dictionaries_that_differ_from_chunk_to_chunk(tmp_path, suffix, monkeypatch):
-    monkeypatch.setattr("kohort.io.columns.LEAST_ROWS_PER_SLICE", 1)
-    monkeypatch.setattr("kohort.io.columns.CELLS_PER_SLICE", 1)
+    monkeypatch.setattr("kohort.io.formats.fitting.LEAST_ROWS_PER_SLICE", 1)
+    monkeypatch.setattr("kohort.io.formats.fitting.CELLS_PER_SLICE", 1)
     chunks = [pa.array([1, 2]).dictionary_encode(), pa.array([3, 1]).dictionary_encode()]
     write_table(pa.table({"level": pa.chunked_array(chunks)}), tmp_path / f"table{suffix}")
     assert read_table(tmp_path / f"table{suffix}").table.to_pydict() == {"level": [1, 2, 3, 1]}

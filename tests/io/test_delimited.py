@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kohort.errors import InputError, UnsupportedError
-from kohort.io import delimited
+from kohort.io.formats import delimited
+from kohort.io.formats.text_layout import Layout
 from kohort.io.tables import read_table, write_table
-from kohort.io.text_layout import Layout
 
 SECRET = "Zebulon"
 
@@ -149,7 +149,7 @@ def test_a_header_over_two_lines(tmp_path):
 
 
 def test_quoted_line_ends_across_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr(delimited, "BLOCK_BYTES", 100)
+    monkeypatch.setattr(delimited, "BATCH_BYTES", 100)
     monkeypatch.setattr(delimited, "SAMPLE_BYTES", 100)
     notes = ["line\n" * (n % 7) + str(n) for n in range(300)]
     write_table(pa.table({"note": notes, "n": [str(n) for n in range(300)]}), tmp_path / "table.csv")
@@ -157,7 +157,7 @@ def test_quoted_line_ends_across_blocks(tmp_path, monkeypatch):
 
 
 def test_repeated_values_share_one_dictionary_and_unique_ones_are_plain(tmp_path, monkeypatch):
-    monkeypatch.setattr(delimited, "BLOCK_BYTES", 2000)
+    monkeypatch.setattr(delimited, "BATCH_BYTES", 2000)
     rows = "".join(f"{n},{n % 3},{min(n, 1200)},{max(n, 1200)}\n" for n in range(3000))
     table = read_table(file_of(tmp_path, "id,class,late,early\n" + rows)).table
     assert table.schema.field("id").type == pa.string()
@@ -203,7 +203,7 @@ def test_a_last_cell_with_line_ends_is_no_open_quote(tmp_path):
 
 
 def test_a_cell_longer_than_a_block(tmp_path, monkeypatch):
-    monkeypatch.setattr(delimited, "BLOCK_BYTES", 1000)
+    monkeypatch.setattr(delimited, "BATCH_BYTES", 1000)
     path = file_of(tmp_path, f"a,b\n1,2\n{SECRET * 50_000},2\n")
     assert "line 3 is too long" in refusal(path)
 
@@ -236,9 +236,9 @@ def test_a_missing_value_at_the_very_end_is_missing(tmp_path, rows, end):
     path = file_of(tmp_path, "a,b" + end + end.join(['"q",'] * rows))
     assert columns_of(path, header=True)["b"] == [None] * rows
     layout = Layout("utf-8", ",", ["a", "b"], 0)
-    types, _ = delimited.column_types(path, layout)
+    types, _ = delimited._column_types(path, layout)
     for names in (["b", "a"], ["a"], ["b"]):
-        batches = list(delimited.delimited_batches(path, layout, types, names))
+        batches = list(delimited._batches(layout, types, path, names))
         assert [batch.schema.names for batch in batches] == [names] * len(batches)
         read = [value for batch in batches for value in batch.column(names[0]).to_pylist()]
         assert read == [None if names[0] == "b" else "q"] * rows

@@ -12,7 +12,7 @@ import pytest
 import xlsxwriter
 
 from kohort.errors import InputError, UnsupportedError
-from kohort.io import excel
+from kohort.io.formats import excel
 from kohort.io.tables import read_table, write_table
 
 SECRET = "Zebulon"

@@ -18,8 +18,7 @@ from kohort.errors import InputError, UnsupportedError
 from kohort.io.baskets import BasketShape
 from kohort.io.data_files import read_data
 from kohort.io.private_files import read_salt
-from kohort.io.streamed_files import open_in_batches
-from kohort.io.tables import read_table, write_table
+from kohort.io.tables import open_in_batches, read_table, write_table
 from kohort.pipeline.public import commitment_to
 from reading_in_batches import anonymized_in_batches
 
@@ -108,7 +107,7 @@ def test_text_that_repeats_in_some_files_only(tmp_path) -> None:
     for kind in ("csv", "parquet"):
         for name, ends in (("first", (0, 3000, 6000)), ("last", (3000, 6000)), ("both", (0, 6000))):
             folder = parted(tmp_path / f"{kind}-{name}", table, kind, ends)
-            batches = open_in_batches(folder).batches
+            batches = open_in_batches(folder)
             read = pa.Table.from_batches(list(batches.read(["a", "b"], last=True)))
             assert read.to_pylist() == table.slice(ends[0]).to_pylist()
             assert batches.whole().to_pylist() == read.to_pylist()
@@ -130,7 +129,7 @@ def test_keys_that_objects_lack_are_missing(tmp_path) -> None:
         {"a": None, "b": "z", "c": []},
     ]
     assert read_table(folder).table.to_pylist() == expected
-    batches = open_in_batches(folder).batches
+    batches = open_in_batches(folder)
     assert pa.Table.from_batches(list(batches.read(["a", "b", "c"]))).to_pylist() == expected
     only = pa.Table.from_batches(list(batches.read(["b"])))
     assert only.to_pylist() == [{"b": row["b"]} for row in expected]

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kohort.data.build_hierarchy import FileSource
 from kohort.data.column import code_column
+from kohort.data.hierarchies.build_hierarchy import FileSource
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
 from kohort.io.hierarchies import read_hierarchy, read_source, write_hierarchy

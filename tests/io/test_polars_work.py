@@ -9,7 +9,7 @@ import pytest
 
 from kohort.cli.app import main
 from kohort.errors import UnsupportedError
-from kohort.io.polars_work import by_polars
+from kohort.io.formats.fitting import by_polars
 from kohort.io.tables import read_table, write_table
 
 TEXT_FORMATS = [".csv", ".jsonl", ".xlsx", ".sav", ".dta"]

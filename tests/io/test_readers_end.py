@@ -11,10 +11,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from kohort.io.delimited import _open_utf8
+from kohort.io.formats.delimited import _open_utf8
+from kohort.io.formats.text_layout import Layout
 from kohort.io.source_file import opened
 from kohort.io.tables import write_table
-from kohort.io.text_layout import Layout
 
 ROWS = 100_000
 TIMES = 50

@@ -10,7 +10,7 @@ import xlsxwriter
 import kohort as ko
 from cli.running import run
 from kohort.errors import InputError
-from kohort.io import workbook_parts
+from kohort.io.formats import workbook_flaws
 from kohort.io.tables import read_table
 from old_workbooks import xls
 
@@ -209,7 +209,7 @@ def test_flaws_of_other_sheets_and_texts_that_look_like_flaws_do_not_matter(tmp_
 
 
 def test_a_sheet_of_many_blocks_is_searched_to_its_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(workbook_parts, "_BLOCK", 80)
+    monkeypatch.setattr(workbook_flaws, "_BLOCK", 80)
     path = with_flaws(tmp_path / "t.xlsx", errors=[(4, 1, "#N/A")])
     assert "1 cell holds an error" in refusal(path)
     path = with_flaws(tmp_path / "t.xlsx", merge=[((2, 1, 4, 1), "HIV")])
@@ -232,4 +232,4 @@ def test_prefixes_absolute_targets_and_utf_16_are_understood(tmp_path):
                 made.writestr(entry, text.replace("UTF-8", "UTF-16").encode("utf-16"))
             else:
                 made.writestr(entry, text)
-    assert workbook_parts.xlsx_flaws(path, "data").merged == ["B3:B5"]
+    assert workbook_flaws.xlsx_flaws(path, "data").merged == ["B3:B5"]

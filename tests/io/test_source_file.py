@@ -12,13 +12,14 @@ import pyarrow as pa
 import pytest
 
 from kohort.errors import InputError
-from kohort.io import baskets, hierarchies, source_file, tables
+from kohort.io import baskets, hierarchies, source_file
 from kohort.io.baskets import BasketShape
 from kohort.io.data_files import read_data
+from kohort.io.formats import format_of
 from kohort.io.tables import read_table, write_table
+from kohort.tables.source import Source
 
 ENDINGS = [".csv", ".csv.gz", ".parquet", ".arrow", ".xlsx", ".jsonl", ".sav", ".dta"]
-WITHIN = {".csv": "detect_layout", ".csv.gz": "detect_layout", ".xlsx": "_read_sheet"}
 
 
 def sha256(path: Path) -> str:
@@ -27,16 +28,14 @@ def sha256(path: Path) -> str:
 
 def while_reading(monkeypatch, ending: str, happens) -> None:
     """Let something happen to the file after it was opened and before its first byte is parsed."""
-    kind = tables.SUFFIXES["." + ending.split(".")[1]]
-    readers = vars(tables) if ending in WITHIN else tables.READERS
-    name = WITHIN.get(ending, kind)
-    reader = readers[name]
+    code = format_of(f"people{ending}").code
+    read = code.read
 
-    def slow(*words, **options):
+    def slow(source, how):
         happens()
-        return reader(*words, **options)
+        return read(source, how)
 
-    monkeypatch.setitem(readers, name, slow)
+    monkeypatch.setattr(code, "read", slow)
 
 
 class CountingReads(io.FileIO):
@@ -58,7 +57,7 @@ def two_tables(request, tmp_path):
     return one, other, request.param
 
 
-def is_what_was_read(found: tables.TableFile, hashes: dict[str, list[str]]) -> bool:
+def is_what_was_read(found: Source, hashes: dict[str, list[str]]) -> bool:
     return found.table["name"].to_pylist() == hashes[found.sha256]
 
 

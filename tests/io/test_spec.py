@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kohort as ko
-from kohort.data.build_hierarchy import Dates, FileSource, Flat, Intervals, Mask
+from kohort.data.hierarchies.build_hierarchy import Dates, FileSource, Flat, Intervals, Mask
 from kohort.errors import InputError
 from kohort.io.read_spec import parse_spec, read_spec
 from kohort.io.yaml_text import load_yaml

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 import kohort as ko
-from kohort.data.dataset import Dataset
 from kohort.errors import InputError, MissingPackageError, UnsupportedError
 from kohort.io.tables import read_table, write_table
+from kohort.tables.memory import MemoryTable
 
 pyreadstat = pytest.importorskip("pyreadstat", reason="kohort[stats] is not installed")
 
@@ -102,10 +102,10 @@ def test_labels_are_the_values(tmp_path):
         ],
     }
     assert not table.schema.field("sex").type.ordered and table.schema.field("educ").type.ordered
-    column = Dataset(table).column("educ")
+    column = MemoryTable(table).column("educ")
     assert column.texts == ("low", "middle", "high", "don't know", "refused", None)
     assert column.ordered and column.loners == 3
-    assert not Dataset(table).column("sex").ordered
+    assert not MemoryTable(table).column("sex").ordered
 
 
 @pytest.mark.parametrize("suffix", [".sav", ".zsav"])

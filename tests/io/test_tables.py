@@ -13,11 +13,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-import kohort.io.tables as tables
 from kohort.errors import InputError, KohortError, UnsupportedError
 from kohort.files.atomic import replacing
+from kohort.io.formats import FORMATS, SUFFIXES, format_of
 from kohort.io.source_file import sha256_of
-from kohort.io.tables import SUFFIXES, format_of, read_table, write_table
+from kohort.io.tables import read_table, write_table
 
 TEXT = [".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".json"]
 COMPRESSED = [suffix + packed for suffix in (".csv", ".jsonl") for packed in (".gz", ".zst", ".bz2", ".xz")]
@@ -41,7 +41,7 @@ def test_text_survives_in_every_format(tmp_path, suffix):
     back = read_table(path)
     assert back.table.to_pydict() == table.to_pydict()
     assert back.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
-    assert back.format == SUFFIXES["." + suffix.split(".")[1]]
+    assert back.format == SUFFIXES["." + suffix.split(".")[1]].name
 
 
 @pytest.mark.parametrize("suffix", WRITABLE)
@@ -69,8 +69,8 @@ def test_a_gzip_file_tells_neither_when_nor_under_which_name_it_was_made(tmp_pat
 
 @pytest.mark.parametrize("suffix", WRITABLE)
 def test_slices_are_joined_without_a_seam(tmp_path, monkeypatch, suffix):
-    monkeypatch.setattr("kohort.io.columns.LEAST_ROWS_PER_SLICE", 7)
-    monkeypatch.setattr("kohort.io.columns.CELLS_PER_SLICE", 14)
+    monkeypatch.setattr("kohort.io.formats.fitting.LEAST_ROWS_PER_SLICE", 7)
+    monkeypatch.setattr("kohort.io.formats.fitting.CELLS_PER_SLICE", 14)
     path = tmp_path / f"table{suffix}"
     table = pa.table({"n": list(range(100)), "letter": pa.array(list("abcde") * 20).dictionary_encode()})
     write_table(table, path)
@@ -131,7 +131,7 @@ def test_an_empty_file(tmp_path, suffix):
 
 
 @pytest.mark.parametrize(
-    "suffix", [suffix for suffix in WRITABLE if tables.format_of(f"table{suffix}") != "jsonl"]
+    "suffix", [suffix for suffix in WRITABLE if format_of(f"table{suffix}").name != "jsonl"]
 )
 def test_a_header_without_records(tmp_path, suffix):
     path = tmp_path / f"table{suffix}"
@@ -166,8 +166,8 @@ def test_an_unknown_extension(tmp_path, name):
 
 
 def test_extensions_in_capitals():
-    assert format_of("A.CSV") == "csv"
-    assert format_of("A.CSV.GZ") == "csv"
+    assert format_of("A.CSV").name == "csv"
+    assert format_of("A.CSV.GZ").name == "csv"
 
 
 def test_xls_cannot_be_written(tmp_path):
@@ -213,6 +213,7 @@ def test_sha256_of_a_file_longer_than_a_chunk(tmp_path):
 
 
 def test_every_format_has_a_reader_and_a_writer():
-    for kind in set(SUFFIXES.values()) - {"csv"}:
-        assert kind in tables.WRITERS or kind in tables.WHOLE_WRITERS or kind == "orc"
-        assert kind in tables.READERS or kind == "excel"
+    for kind in FORMATS:
+        assert callable(kind.code.read)
+        assert kind.whole != hasattr(kind.code, "open_in_batches")
+        assert (set(kind.not_written) == set(kind.suffixes)) != hasattr(kind.code, "write")

@@ -8,15 +8,16 @@ from pathlib import Path
 import pytest
 
 from kohort.errors import InputError
-from kohort.io import text_layout
-from kohort.io.tables import TableFile, read_table
+from kohort.io.formats import text_layout
+from kohort.io.tables import read_table
+from kohort.tables.source import Source
 
 SECRET = "Zebulon"
 SPANISH = "id,ciudad\n1,Málaga\n2,Logroño\n3,León\n"
 JAPANESE = "番号,都市\n1,東京\n2,札幌\n"
 
 
-def read_bytes(folder: Path, raw: bytes, name: str = "table.csv", **options) -> TableFile:
+def read_bytes(folder: Path, raw: bytes, name: str = "table.csv", **options) -> Source:
     (folder / name).write_bytes(raw)
     return read_table(folder / name, **options)
 

@@ -11,10 +11,10 @@ import pytest
 
 import kohort as ko
 from frames import as_lists
-from kohort.data.dataset import Dataset
 from kohort.errors import InputError
 from kohort.pipeline.order import _sorted_columns, dealt_order
 from kohort.pipeline.publish import Published
+from kohort.tables.memory import MemoryTable
 from trials import trials
 
 ASKED = {
@@ -129,7 +129,7 @@ def test_a_column_that_sorts_nothing_is_not_blamed():
 def test_few_records_are_called_sorted_where_a_random_order_hardly_ever_is(counts):
     values = [value for value, times in enumerate(counts) for _ in range(times)]
     orders = factorial(len(values)) // prod(map(factorial, counts))
-    column = Dataset(pa.table({"age": values})).column("age")
+    column = MemoryTable(pa.table({"age": values})).column("age")
     rows = np.arange(len(values))
     for turned in (rows, rows[::-1]):
         assert bool(_sorted_columns([column], turned)) == (2 / orders < 0.01)
@@ -183,7 +183,7 @@ def test_records_that_differ_in_the_last_bit_are_told_apart():
     columns = dict(ko.anonymize(table, shuffle=False, **asked).columns)
     texts = []
     for rows in ([0, 1, 2, 3], [1, 0, 3, 2]):
-        order = dealt_order(Published(Dataset(table.take(rows)), columns), 0)
+        order = dealt_order(Published(MemoryTable(table.take(rows)), columns), 0)
         texts.append([repr(v) for v in table["score"].take(np.array(rows)[order]).to_pylist()])
     assert texts[0] == texts[1]
 

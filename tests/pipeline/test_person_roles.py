@@ -9,12 +9,12 @@ import pytest
 
 import kohort as ko
 from cli.running import run
-from kohort.data.dataset import Dataset
-from kohort.data.person_codes import person_codes
+from kohort.data.arrow_values import person_codes
 from kohort.errors import InfeasibleError, InputError, UnsupportedError
 from kohort.io.read_spec import parse_spec
 from kohort.pipeline.prepare import prepare
 from kohort.problem.roles import Roles
+from kohort.tables.memory import MemoryTable
 
 SECRET = "Zyxwv"
 
@@ -49,13 +49,13 @@ def anonymized(table, **changes):
 
 
 def test_the_person_of_each_record_is_a_number_of_the_problem():
-    prepared = prepare(Dataset(visits()), parse_spec(spec()).request())
+    prepared = prepare(MemoryTable(visits()), parse_spec(spec()).request())
     assert prepared.problem.persons.tolist() == [0, 1, 2, 3, 4, 5] * 2
     assert prepared.problem.n_people == 6
 
 
 def test_where_everybody_has_one_record_nothing_is_left_to_count():
-    prepared = prepare(Dataset(visits(6)), parse_spec(spec()).request())
+    prepared = prepare(MemoryTable(visits(6)), parse_spec(spec()).request())
     assert prepared.problem.persons is None
 
 

@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 import pytest
 
 import kohort as ko
-from kohort.data.dataset import Dataset
 from kohort.errors import InputError
 from kohort.pipeline.shift import shifted
+from kohort.tables.memory import MemoryTable
 from kohort.verification.shifted import check_shifted
 from pipeline.test_linked_records import panel, released
 
@@ -175,5 +175,5 @@ def test_a_time_that_clocks_skip_becomes_the_next_one():
     assert pc.local_timestamp(found).to_pylist() == [datetime(2024, 3, 31, 3)]
     for day, holds in ((31, True), (30, False)):
         time = pc.assume_timezone(pa.array([datetime(2024, 3, day, 3)]), "Europe/Madrid")
-        tables = [Dataset(pa.table({"seen": times})) for times in (time, before)]
+        tables = [MemoryTable(pa.table({"seen": times})) for times in (time, before)]
         assert check_shifted(*tables, "seen", np.array([0]), np.array([0]), 5).holds is holds

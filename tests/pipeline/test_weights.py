@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kohort as ko
-from kohort.data.dataset import Dataset
 from kohort.errors import InputError, UnsupportedError
 from kohort.io.read_spec import parse_spec
 from kohort.pipeline.verify_release import verify_release
+from kohort.tables.memory import MemoryTable
 from kohort.utility.measure import association
 from kohort.utility.queries import answers, workload
 
@@ -67,7 +67,7 @@ def test_costs_are_weighted_by_their_definition():
     def loss_of(records):
         table = pa.table({"age": [AGES[i] for i in records]})
         published = pa.table({"age": [shown[i] for i in records]})
-        return verify_release(Dataset(published), request, original=Dataset(table)).loss
+        return verify_release(MemoryTable(published), request, original=MemoryTable(table)).loss
 
     assert release.loss["loss"] == pytest.approx(loss_of(copies)["loss"])
     assert release.unweighted_loss["loss"] == pytest.approx(loss_of(range(8))["loss"])
@@ -169,8 +169,8 @@ def test_the_search_weighs_records_and_is_never_worse_for_it():
         table = pa.table(columns | {"weight": rng.lognormal(0, 1, 300)})
         asked = {"quasi_identifiers": ["age", "town"], "k": 10, "algorithm": "mondrian", "shuffle": False}
         weighted = ko.anonymize(table, weight="weight", **asked)
-        plain = Dataset(ko.anonymize(pa.table(columns), **asked).table)
-        found = verify_release(plain, weighted.request, original=Dataset(table))
+        plain = MemoryTable(ko.anonymize(pa.table(columns), **asked).table)
+        found = verify_release(plain, weighted.request, original=MemoryTable(table))
         costs.append((weighted.cost, found.loss["loss"]))
         assert weighted.cost <= found.loss["loss"] + 1e-12
     with_weights, without = map(sum, zip(*costs))

@@ -14,9 +14,9 @@ import kohort as ko
 from kohort.errors import InputError, UnsupportedError
 from kohort.io.databases import sqlalchemy_writing
 from kohort.io.databases.connection import open_writing
-from kohort.io.databases.reading import read_database
 from kohort.io.databases.sqlalchemy_connection import SqlalchemyConnection
 from publication.test_into_databases import ASKED, HOSPITAL, records, table_in
+from reading_databases import read_database
 
 pytest.importorskip("sqlalchemy", reason="kohort[database] is not installed")
 

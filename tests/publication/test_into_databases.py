@@ -18,13 +18,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import kohort as ko
-from kohort.data.streamed_dataset import StreamedDataset
 from kohort.errors import InputError, InternalError, UnsupportedError
-from kohort.io.databases.adbc import AdbcConnection
-from kohort.io.databases.reading import read_database
+from kohort.io.databases.connection import AdbcConnection
 from kohort.io.databases.table_draft import TableDraft
 from kohort.pipeline import streaming
 from kohort.release import targets
+from kohort.tables.batches import BatchTable
+from reading_databases import read_database
 from reading_in_batches import anonymized_in_batches
 
 ASKED = {
@@ -74,7 +74,7 @@ def test_the_release_is_that_of_a_dataframe(place, make, monkeypatch):
     monkeypatch.setattr(streaming, "ROWS", 40)
     expected = ko.anonymize(HOSPITAL, **ASKED)
     release = make(ko.database(place.url, table="people"), **ASKED)
-    assert isinstance(release.dataset, StreamedDataset) == (make is anonymized_in_batches)
+    assert isinstance(release.dataset, BatchTable) == (make is anonymized_in_batches)
     facts = release.write(ko.database(place.url, table="release"))
     assert release.loss == expected.loss
     assert records(table_in(place)) == records(expected.arrow)

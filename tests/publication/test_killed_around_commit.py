@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 import kohort as ko
-from kohort.io.databases.reading import read_database
 from publication.test_into_databases import ASKED, HOSPITAL, table_in
+from reading_databases import read_database
 
 pytestmark = [
     pytest.mark.processes,

@@ -15,12 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kohort as ko
-from kohort.data.streamed_dataset import StreamedDataset
 from kohort.errors import KohortError
-from kohort.io import batch_files, delimited, json_batches
-from kohort.io.streamed_files import open_in_batches
-from kohort.io.tables import read_table, write_table
+from kohort.io.formats import delimited, fitting, json_lines
+from kohort.io.tables import open_in_batches, read_table, write_table
 from kohort.pipeline import streaming
+from kohort.tables.batches import BatchTable
 from reading_in_batches import anonymized_in_batches, no_table_is_small
 from strategies import cases
 
@@ -39,9 +38,9 @@ COLUMNS = [*ASKED["quasi_identifiers"], "name", "diagnosis", "length_of_stay"]
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
     """Batches of a few records, so that small tables have many."""
-    monkeypatch.setattr(batch_files, "ROWS", 7)
+    monkeypatch.setattr(fitting, "ROWS", 7)
     monkeypatch.setattr(delimited, "BATCH_BYTES", 400)
-    monkeypatch.setattr(json_batches, "BLOCK_BYTES", 300)
+    monkeypatch.setattr(json_lines, "BLOCK_BYTES", 300)
     monkeypatch.setattr(streaming, "DEALT_AT_ONCE", 50)
     monkeypatch.setattr(streaming, "ROWS", 40)
 
@@ -140,10 +139,10 @@ def test_formulas_are_escaped_and_counted(tmp_path):
 
 def test_large_files_are_streamed_and_small_ones_are_not(tmp_path, monkeypatch):
     path = hospital(tmp_path)
-    assert not isinstance(ko.anonymize(path, **ASKED).dataset, StreamedDataset)
+    assert not isinstance(ko.anonymize(path, **ASKED).dataset, BatchTable)
     monkeypatch.setattr("kohort.engines.local._SMALL", 100)
     release = ko.anonymize(path, **ASKED)
-    assert isinstance(release.dataset, StreamedDataset)
+    assert isinstance(release.dataset, BatchTable)
     assert any("read in batches" in note for note in release.notes)
     assert set(release.dataset.held) == {"sex", "age", "postcode", "diagnosis"}
 
@@ -153,7 +152,7 @@ def test_what_cannot_be_streamed_is_read_whole_and_the_note_says_why(tmp_path, m
     asked = ASKED | {"identifiers": {"name": "pseudonym"}, "key": b"a secret of 16 bytes"}
     monkeypatch.setattr("kohort.engines.local._SMALL", 100)
     release = ko.anonymize(path, **asked)
-    assert not isinstance(release.dataset, StreamedDataset)
+    assert not isinstance(release.dataset, BatchTable)
     assert any("'name' has the treatment pseudonym" in note for note in release.notes)
 
 
@@ -208,7 +207,7 @@ def test_the_file_shows_no_value_of_records_that_were_left_out(tmp_path):
 
 @pytest.mark.parametrize("k", [2, 10, 100])
 def test_adult_has_the_same_classes_by_both_engines(tmp_path, monkeypatch, k):
-    monkeypatch.setattr(batch_files, "ROWS", 4_096)
+    monkeypatch.setattr(fitting, "ROWS", 4_096)
     monkeypatch.setattr(streaming, "ROWS", 4_096)
     monkeypatch.setattr(streaming, "DEALT_AT_ONCE", 10_000)
     path = tmp_path / "adult.parquet"

@@ -17,7 +17,8 @@ import pytest
 import kohort as ko
 from kohort.errors import InputError, InternalError
 from kohort.files import checked
-from kohort.io import batch_files, columns, delimited, json_batches
+from kohort.io import batch_files
+from kohort.io.formats import delimited, fitting, json_lines
 from kohort.io.tables import write_table
 from kohort.pipeline import streaming
 from kohort.pipeline.streaming import published_slices
@@ -35,12 +36,12 @@ COLUMNS = ["sex", "age", "diagnosis", "length_of_stay"]
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
-    monkeypatch.setattr(batch_files, "ROWS", 40)
+    monkeypatch.setattr(fitting, "ROWS", 40)
     monkeypatch.setattr(delimited, "BATCH_BYTES", 400)
-    monkeypatch.setattr(json_batches, "BLOCK_BYTES", 2000)
+    monkeypatch.setattr(json_lines, "BLOCK_BYTES", 2000)
     monkeypatch.setattr(streaming, "DEALT_AT_ONCE", 50)
     monkeypatch.setattr(streaming, "ROWS", 40)
-    monkeypatch.setattr(columns, "rows_per_slice", lambda n_columns: 30)
+    monkeypatch.setattr(fitting, "rows_per_slice", lambda n_columns: 30)
     monkeypatch.setattr("kohort.release.targets.rows_per_slice", lambda n_columns: 30)
 
 
@@ -236,9 +237,9 @@ def test_a_killed_run_publishes_nothing_and_the_next_one_sweeps_up(tmp_path, shu
     script = (
         "import os, signal, kohort as ko\n"
         "from kohort.engines import local\n"
-        "from kohort.io import batch_files\n"
+        "from kohort.io.formats import fitting\n"
         "from kohort.pipeline import streaming\n"
-        "batch_files.ROWS, streaming.ROWS, local._SMALL = 40, 40, -1\n"
+        "fitting.ROWS, streaming.ROWS, local._SMALL = 40, 40, -1\n"
         "made, calls = streaming._published_batch, []\n"
         "def killing(*arguments):\n"
         "    calls.append(1)\n"

@@ -15,12 +15,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import kohort as ko
-from kohort.data.dataset import Dataset
 from kohort.errors import InfeasibleError, InternalError, KohortError, UnsupportedError
 from kohort.io import data_files
 from kohort.io.tables import read_table
 from kohort.pipeline import apply, order, publish
 from kohort.release import job, targets
+from kohort.tables.memory import MemoryTable
 from reading_in_batches import anonymized_in_batches
 
 FORMATS = ("csv", "csv.gz", "tsv", "parquet", "xlsx", "jsonl", "feather", "sav", "dta")
@@ -264,10 +264,10 @@ def test_a_release_owns_what_it_verified(tmp_path, kind, when, shuffle):
     release = released(frame, shuffle=shuffle)
     expected = released(shuffle=shuffle).arrow.to_pylist()
     if when == "afterwards":
-        assert Dataset(release.table).frame.rows(named=True) == expected
+        assert MemoryTable(release.table).frame.rows(named=True) == expected
     nights[:] = 0
     {"pandas": change_pandas, "polars": change_polars}.get(kind, lambda _: None)(frame)
-    assert Dataset(release.table).frame.rows(named=True) == expected
+    assert MemoryTable(release.table).frame.rows(named=True) == expected
     release.write(tmp_path / "release.parquet")
     assert pq.read_table(tmp_path / "release.parquet").to_pylist() == expected
 
@@ -419,4 +419,4 @@ def test_two_values_stay_two_or_are_refused(tmp_path, values, ending, what):
         assert not list(tmp_path.glob("*"))
     else:
         release.write(path)
-        assert Dataset(read_table(path).table).column("value").counts.tolist() == [2, 2]
+        assert MemoryTable(read_table(path).table).column("value").counts.tolist() == [2, 2]

@@ -10,13 +10,13 @@ import kohort as ko
 from by_definition.knowledge import people_alike
 from by_definition.risk import covers
 from kohort.algorithms import Run
-from kohort.data.dataset import Dataset
 from kohort.io.read_spec import parse_spec
 from kohort.pipeline.approval import QUESTIONS, Recipient
 from kohort.pipeline.before_after import classes_of
 from kohort.problem.models import RiskLimit
 from kohort.risk.assess import attributes_of_both, people_fitting
 from kohort.risk.review import due_date, recipient_risks, review_release
+from kohort.tables.memory import MemoryTable
 
 SPEC = {
     "attributes": {
@@ -86,9 +86,9 @@ def test_a_date_of_review_that_has_passed_is_a_finding(on, holds, words):
 def reviewed(release, population=None, original=None, on=date(2027, 1, 1), **changes):
     request = parse_spec(SPEC | changes).request()
     verdict = ko.verify(release.table, spec=SPEC | changes)
-    table = None if population is None else Dataset(population)
+    table = None if population is None else MemoryTable(population)
     found = review_release(
-        Dataset(release.table), request, verdict, on=on, population=table, original=original
+        MemoryTable(release.table), request, verdict, on=on, population=table, original=original
     )
     return {check.name: check for check in found}
 
@@ -103,10 +103,10 @@ def test_a_release_that_stands(release):
 
 def test_people_of_the_population_are_counted_as_by_definition(release):
     population = people(150, seed=5)
-    published, request = Dataset(release.table), release.request
+    published, request = MemoryTable(release.table), release.request
     labels = [published.column(name) for name in ("age", "sex")]
     classes = classes_of([column.codes for column in labels], published.n_records)
-    attributes = attributes_of_both(release.dataset, Dataset(population), request)
+    attributes = attributes_of_both(release.dataset, MemoryTable(population), request)
     counts = people_fitting(labels, classes, attributes, release.dataset.n_records, Run())
     for codes, count in zip(classes.codes, counts):
         texts = [column.texts[code] for column, code in zip(labels, codes)]

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import kohort as ko
 from kohort.data.column import code_column
-from kohort.data.dataset import Dataset
 from kohort.problem.attribute import Attribute, tight_domain
+from kohort.tables.memory import MemoryTable
 from kohort.verification import against_original
 from kohort.verification.against_original import (
     check_columns,
@@ -34,7 +34,7 @@ def readings(published, attributes):
 def same(after, before, rows=None):
     rows = np.arange(len(after)) if rows is None else np.array(rows)
     after, before = (x if isinstance(x, pa.Array) else pa.array(x) for x in (after, before))
-    published, original = Dataset(pa.table({"x": after})), Dataset(pa.table({"x": before}))
+    published, original = MemoryTable(pa.table({"x": after})), MemoryTable(pa.table({"x": before}))
     [check] = check_conserved(published, original, ["x"], rows)
     return check
 
@@ -47,21 +47,21 @@ def check_coverage(published, read, rows):
 
 
 def test_values_that_do_not_cover_their_original_are_counted():
-    published = Dataset(pa.table({"age": ["[20, 30)", "[20, 30)", "[20, 30)", "40"]}))
+    published = MemoryTable(pa.table({"age": ["[20, 30)", "[20, 30)", "[20, 30)", "40"]}))
     [check] = check_coverage(published, readings(published, [numbers("age", [20, 30, 31, 40])]), np.arange(4))
     assert check.holds is False
     assert check.detail == "2 values of 'age' do not cover their originals."
 
 
 def test_labels_that_are_not_understood_are_counted_apart():
-    published = Dataset(pa.table({"age": ["20ish", "[20, 30]", "20ish", "thirty"]}))
+    published = MemoryTable(pa.table({"age": ["20ish", "[20, 30]", "20ish", "thirty"]}))
     [check] = check_coverage(published, readings(published, [numbers("age", [20, 21, 22, 30])]), np.arange(4))
     assert "3 values of 'age'" in check.detail
     assert "2 published labels are not a value, node, interval, set or *" in check.detail
 
 
 def test_rows_say_which_original_a_record_has():
-    published = Dataset(pa.table({"age": ["40", "20"]}))
+    published = MemoryTable(pa.table({"age": ["40", "20"]}))
     read = readings(published, [numbers("age", [20, 30, 40])])
     assert check_coverage(published, read, np.array([2, 0]))[0].holds
     assert not check_coverage(published, read, np.array([0, 2]))[0].holds
@@ -76,7 +76,7 @@ def test_another_value_in_place_of_a_published_one_is_noticed(case, data):
     labels = release.table[attribute.name].to_pylist()
     labels[record] = label
     place = release.table.column_names.index(attribute.name)
-    published = Dataset(release.table.set_column(place, attribute.name, pa.array(labels, pa.string())))
+    published = MemoryTable(release.table.set_column(place, attribute.name, pa.array(labels, pa.string())))
     checks = check_coverage(
         published, readings(published, release.problem.attributes), np.arange(len(labels))
     )
@@ -140,7 +140,7 @@ def test_other_values_are_not(after, before):
 @given(columns(6), columns(6))
 def test_columns_are_the_same_where_their_python_values_are(after, before):
     [check] = check_conserved(
-        Dataset(pa.table({"x": after})), Dataset(pa.table({"x": before})), ["x"], np.arange(6)
+        MemoryTable(pa.table({"x": after})), MemoryTable(pa.table({"x": before})), ["x"], np.arange(6)
     )
     if after.type == before.type:
         changed = sum(a != b for a, b in zip(after.to_pylist(), before.to_pylist()))
@@ -149,8 +149,8 @@ def test_columns_are_the_same_where_their_python_values_are(after, before):
 
 
 def test_only_columns_that_are_published_are_compared():
-    table = Dataset(pa.table({"x": [1]}))
-    assert check_conserved(table, Dataset(pa.table({"x": [1], "y": [2]})), ["y"], np.arange(1)) == []
+    table = MemoryTable(pa.table({"x": [1]}))
+    assert check_conserved(table, MemoryTable(pa.table({"x": [1], "y": [2]})), ["y"], np.arange(1)) == []
 
 
 # -- which columns there are -----------------------------------------------------------------------
@@ -165,14 +165,14 @@ def test_only_columns_that_are_published_are_compared():
     ],
 )
 def test_columns_that_should_not_be_there_are_named(names, says):
-    published = Dataset(pa.table({name: [1] for name in names}))
+    published = MemoryTable(pa.table({name: [1] for name in names}))
     check = check_columns(published, kept=["illness"], hidden=["name"], replaced=["age"])
     assert check.holds is False
     assert says in check.detail
 
 
 def test_the_right_columns_in_any_order_are_fine():
-    published = Dataset(pa.table({"illness": [1], "age": [1]}))
+    published = MemoryTable(pa.table({"illness": [1], "age": [1]}))
     assert check_columns(published, kept=["illness"], hidden=["name"], replaced=["age"]).holds
 
 
@@ -180,9 +180,9 @@ def test_the_right_columns_in_any_order_are_fine():
 
 
 def matched(published, original, conserved=("rest",)):
-    table = Dataset(pa.table(published))
+    table = MemoryTable(pa.table(published))
     read = readings(table, [numbers("age", original["age"])])
-    rows = matching_rows(table, Dataset(pa.table(original)), read, list(conserved))
+    rows = matching_rows(table, MemoryTable(pa.table(original)), read, list(conserved))
     return None if rows is None else rows.tolist()
 
 
@@ -208,7 +208,7 @@ def test_a_csv_file_of_the_release_fits_its_typed_original():
 def test_any_subset_of_a_release_is_matched(case, data):
     release = case.anonymize(shuffle=False)
     kept = sorted(data.draw(st.sets(st.integers(0, case.table.num_rows - 1), min_size=1)))
-    published, original = Dataset(release.table.take(kept)), Dataset(case.table)
+    published, original = MemoryTable(release.table.take(kept)), MemoryTable(case.table)
     read = readings(published, release.problem.attributes)
     rows = matching_rows(published, original, read, ["rest"])
     assert rows is not None
@@ -223,9 +223,9 @@ def test_any_subset_of_a_release_is_matched(case, data):
 
 def test_hierarchy_labels_are_matched_too():
     hierarchy = ko.Hierarchy.from_paths([("cat", "pet", "*"), ("dog", "pet", "*"), ("cow", "farm", "*")])
-    original = Dataset(pa.table({"animal": ["cow", "cat", "dog"]}))
+    original = MemoryTable(pa.table({"animal": ["cow", "cat", "dog"]}))
     attributes = [Attribute(original.column("animal"), hierarchy)]
-    published = Dataset(pa.table({"animal": ["pet", "pet"]}))
+    published = MemoryTable(pa.table({"animal": ["pet", "pet"]}))
     assert matching_rows(published, original, readings(published, attributes), []).tolist() == [1, 2]
 
 
@@ -246,14 +246,14 @@ def test_a_file_of_a_release_is_accepted_though_its_format_lacks_the_type(tmp_pa
 
 
 def test_a_time_of_the_day_that_was_changed_is_found():
-    original = Dataset(pa.table({"x": [time(8, 0, 1), time(8, 10)]}))
+    original = MemoryTable(pa.table({"x": [time(8, 0, 1), time(8, 10)]}))
     for texts, same in ((["08:00:01.000", "08:10:00"], True), (["08:00:01.100", "08:10:00"], False)):
-        [check] = check_conserved(Dataset(pa.table({"x": texts})), original, ["x"], slice(None))
+        [check] = check_conserved(MemoryTable(pa.table({"x": texts})), original, ["x"], slice(None))
         assert check.holds is same
 
 
 def test_a_boolean_that_was_changed_is_found():
-    original = Dataset(pa.table({"x": [True, False, None]}))
+    original = MemoryTable(pa.table({"x": [True, False, None]}))
     for numbers, same in (([1.0, 0.0, None], True), ([0.0, 1.0, None], False), ([1.0, 0.0, 0.0], False)):
-        [check] = check_conserved(Dataset(pa.table({"x": numbers})), original, ["x"], slice(None))
+        [check] = check_conserved(MemoryTable(pa.table({"x": numbers})), original, ["x"], slice(None))
         assert check.holds is same

@@ -6,11 +6,11 @@ import pytest
 
 import kohort as ko
 from by_definition import order as by_definition
-from kohort.data.basket_cells import read_baskets
-from kohort.data.dataset import Dataset
+from kohort.data.baskets import read_baskets
 from kohort.io.read_spec import parse_spec
 from kohort.pipeline.verify_release import verify_release
 from kohort.problem.attribute import Attribute, tight_domain
+from kohort.tables.memory import MemoryTable
 from kohort.verification.assignment import _Flow, assign_records
 from kohort.verification.basket_fit import basket_fit
 
@@ -27,8 +27,8 @@ def test_records_are_assigned_where_that_is_possible(seed):
         low[0], high[0] = rng.integers(0, 3), 3 + rng.integers(0, 3)
         low[-1] += rng.integers(0, 2)
     labels = [f"[{a}, {b}]" for a, b in zip(low, high)]
-    original = Dataset(pa.table({"age": ages, "ward": wards}))
-    published = Dataset(pa.table({"age": labels, "ward": wards[picked]}))
+    original = MemoryTable(pa.table({"age": ages, "ward": wards}))
+    published = MemoryTable(pa.table({"age": labels, "ward": wards[picked]}))
     column = original.column("age")
     found = assign_records(published, original, [Attribute(column, tight_domain(column))], ["ward"])
 
@@ -77,7 +77,9 @@ def test_a_shuffled_release_is_assigned_and_its_costs_are_the_same(seed, suppres
         "shuffle": True,
     }
     release = ko.anonymize(table, spec=spec)
-    found = verify_release(Dataset(release.table), parse_spec(spec).request(), original=Dataset(table))
+    found = verify_release(
+        MemoryTable(release.table), parse_spec(spec).request(), original=MemoryTable(table)
+    )
     assert found.verdict.holds
     unknown = {"hierarchical-discernibility"}  # it depends on which record is which
     known = {name: value for name, value in release.loss.items() if name in found.loss}
@@ -90,7 +92,7 @@ def test_baskets_fit_by_what_their_labels_stand_for():
     asked = {"items": {"items": tree}, "privacy": [ko.KmAnonymity(2, 1)], "shuffle": False}
     problem = ko.anonymize(table, **asked).items.problem
     shown = read_baskets(
-        Dataset(pa.table({"items": [["A", "B"], ["A"], None, ["b2"], ["A", "b1"]]})), "items"
+        MemoryTable(pa.table({"items": [["A", "B"], ["A"], None, ["b2"], ["A", "b1"]]})), "items"
     )
     fit = basket_fit(shown, problem)
     fits = fit.fits[fit.published][:, fit.original]

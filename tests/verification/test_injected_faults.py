@@ -25,7 +25,6 @@ from cli.running import run
 from cli.test_counterfeits_command import LEDGER, folder  # noqa: F401
 from cli.test_counterfeits_command import publish as publish_counterfeits
 from kohort.algorithms.improve.improve import Improve
-from kohort.data.dataset import Dataset
 from kohort.data.ledger import Ledger
 from kohort.errors import InternalError
 from kohort.pipeline import averages, identifiers, order, perturb, publish
@@ -33,6 +32,7 @@ from kohort.pipeline.again import tie
 from kohort.problem.costs import Loss
 from kohort.problem.problem import Problem
 from kohort.release import job
+from kohort.tables.memory import MemoryTable
 
 CAUGHT = (
     r"failed its own verification|proof of the lower bound|failed its check together|Broken: |is number 1 of"
@@ -154,7 +154,7 @@ def encoded(name):
 def first_twice(drawn):
     """The drawn records with the first of them in the place of the last."""
     rows = [0, *range(drawn.n_records - 1)]
-    return Dataset(pa.table({name: drawn.arrow(name).take(rows) for name in drawn.names}))
+    return MemoryTable(pa.table({name: drawn.arrow(name).take(rows) for name in drawn.names}))
 
 
 def swapped_pseudonyms(found):

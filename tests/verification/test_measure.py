@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 
 import kohort as ko
-from kohort.data.dataset import Dataset
 from kohort.pipeline.verify_release import verify_release
+from kohort.tables.memory import MemoryTable
 
 
 @pytest.mark.parametrize("suppression", [0.0, 0.2])
@@ -25,7 +25,7 @@ def test_an_order_file_leads_to_the_same_costs(suppression):
         shuffle=True,
     )
     found = verify_release(
-        Dataset(release.table), release.request, original=Dataset(table), order=release.original_rows
+        MemoryTable(release.table), release.request, original=MemoryTable(table), order=release.original_rows
     )
     assert found.loss == pytest.approx(release.loss)
     assert found.unweighted_loss == pytest.approx(release.unweighted_loss)

@@ -13,18 +13,18 @@ import pyarrow as pa
 import pytest
 
 import kohort as ko
-import kohort.data.build_dates as build_dates
-import kohort.data.build_intervals as build_intervals
-import kohort.data.build_mask as build_mask
-import kohort.data.build_quantiles as build_quantiles
 import kohort.data.column as coding
+import kohort.data.hierarchies.categories as build_mask
+import kohort.data.hierarchies.dates as build_dates
+import kohort.data.hierarchies.intervals as build_intervals
+import kohort.data.hierarchies.intervals as build_quantiles
 import kohort.data.hierarchy as hierarchy
-from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InternalError
 from kohort.pipeline.verify_release import verify_release
 from kohort.problem.attribute import Attribute
 from kohort.problem.costs import COSTS
+from kohort.tables.memory import MemoryTable
 from kohort.verification.as_written import compare_codes
 
 TOWNS = Hierarchy.from_paths(
@@ -68,7 +68,9 @@ def released(which, **more):
 def honest(release):
     """The costs that honest code finds in a release."""
     known = {} if release.rows is None else {"order": release.original_rows}
-    found = verify_release(Dataset(release.table), release.request, original=Dataset(people()), **known)
+    found = verify_release(
+        MemoryTable(release.table), release.request, original=MemoryTable(people()), **known
+    )
     return found.loss
 
 

@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 
 import kohort as ko
-from kohort.data.counted_column import PartOfTable, counted_column
+from kohort.data.compact_column import counted_column
 from kohort.errors import InternalError
+from kohort.tables.memory import MemoryTable
 from kohort.verification import Check, PartDemands, WholeFound, unite_parts, verify_part
 
 COLUMNS = Check("columns", True, "The columns are those of the spec; no identifier is published.")
@@ -65,8 +66,8 @@ def _parts(published, table, demands, n_parts):
     parts = []
     for number in np.unique(part):
         rows = pa.array(np.flatnonzero(part == number))
-        shown = PartOfTable(published.take(rows), list(demands.sensitive.values()))
-        parts.append(verify_part(shown, PartOfTable(table.take(rows)), demands))
+        shown = MemoryTable(published.take(rows), list(demands.sensitive.values()))
+        parts.append(verify_part(shown, MemoryTable(table.take(rows)), demands))
     return parts
 
 

@@ -16,7 +16,6 @@ import kohort as ko
 from by_definition import itemsets as slow_itemsets
 from by_definition import models as slow
 from by_definition.class_tables import class_tables
-from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import UnsupportedError
 from kohort.problem.differential_arithmetic import attained_delta
@@ -28,6 +27,7 @@ from kohort.problem.models import (
     ValueContext,
     ValueTree,
 )
+from kohort.tables.memory import MemoryTable
 from kohort.verification import published_classes, verify_models
 from kohort.verification.promises import (
     OF_CLASSES,
@@ -401,7 +401,7 @@ def test_every_model_has_a_definition_of_its_own():
 
 
 def test_a_model_without_a_definition_is_refused_not_believed():
-    table = Dataset(pa.table({"age": ["1", "1"]}))
+    table = MemoryTable(pa.table({"age": ["1", "1"]}))
     promise = Promise("hearsay", None, {})
     with pytest.raises(UnsupportedError, match="no definition of the model 'hearsay'"):
         verify_models(published_classes(table, ["age"], [promise]), [promise])

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 import kohort as ko
 from by_definition import models as by_definition
 from by_definition.verification import classes, value_counts
-from kohort.data.dataset import Dataset
 from kohort.errors import InputError
+from kohort.tables.memory import MemoryTable
 from kohort.verification import published_classes, verify_models
 
 LABELS = ["*", "a", "b", None]
@@ -25,7 +25,7 @@ published_tables = st.integers(1, 3).flatmap(
 
 
 def verdict_of(columns, quasi_identifiers, models, **options):
-    table = Dataset(pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()}))
+    table = MemoryTable(pa.table({name: pa.array(values, pa.string()) for name, values in columns.items()}))
     return verify_models(published_classes(table, quasi_identifiers, models), models, **options)
 
 

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kohort as ko
-from kohort.data.dataset import Dataset
 from kohort.pipeline import Request
 from kohort.pipeline.prepare import build_attributes, settled_roles
 from kohort.problem.roles import Roles
+from kohort.tables.memory import MemoryTable
 from kohort.verification import Original
 from kohort.verification.assignment import count_without_original
 from kohort.verification.verify import verify
@@ -35,7 +35,7 @@ EVERY_AGE = [(20, "a"), (21, "b"), (22, "b")]
 def tables(published, people):
     shown = pa.table({"age": [label for label, _ in published], "ill": [ill for _, ill in published]})
     before = pa.table({"age": [age for age, _ in people], "ill": [ill for _, ill in people]})
-    return Dataset(shown), Dataset(before)
+    return MemoryTable(shown), MemoryTable(before)
 
 
 def original_of(before, **more):

@@ -164,7 +164,7 @@ def release_file(
     import time
 
     from kohort.io.data_files import read_data
-    from kohort.publication.opening import open_original
+    from kohort.publication.origin import open_original
     from kohort.release.job import release_of
 
     if progress is not None:
@@ -253,14 +253,14 @@ def apply(
     Example: **kohort apply maps.json new-people.csv --out new-release.csv --unseen suppress --k 10**
     """
     from kohort.cli.sources import secret_key
-    from kohort.data.dataset import Dataset
     from kohort.files.outputs import Outputs
     from kohort.io.data_files import read_data
+    from kohort.io.formats import format_of
     from kohort.io.maps import read_maps
-    from kohort.io.tables import format_of
     from kohort.pipeline.apply import apply_maps
     from kohort.release.targets import write_verified
     from kohort.report.terminal import verdict_panel
+    from kohort.tables.memory import MemoryTable
 
     output, named = printing.output(), reading.source(data)
     outputs = Outputs([out], reads=[maps, file_of(named), key_file])
@@ -268,7 +268,7 @@ def apply(
     format_of(out)
     read = read_maps(maps)
     source = read_data(named, **reading.options())
-    applied = apply_maps(read, Dataset(source.table), unseen=unseen, k=k, key=secret_key(key_file))
+    applied = apply_maps(read, MemoryTable(source.table), unseen=unseen, k=k, key=secret_key(key_file))
     with outputs.drafts() as draft_of:
         delimiter = None if ".tsv" in out.suffixes else source.delimiter
         written = write_verified(

@@ -14,8 +14,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from kohort.io.streamed_files import StreamedFile
-    from kohort.io.tables import TableFile
+    from kohort.tables.source import Source
 
 _PATIENCE = 2.0  # seconds before progress is shown
 _PLAIN_EVERY = 10.0  # seconds between lines where there is no terminal
@@ -59,7 +58,7 @@ class Output:
         if not self.quiet:
             self.errors.print(f"[dim]{_escaped(text)}[/dim]")
 
-    def notes(self, *files: TableFile | StreamedFile | None) -> None:
+    def notes(self, *files: Source | None) -> None:
         """Print the notes about files that were read."""
         for note in [note for file in files if file is not None for note in file.notes]:
             self.note(note)

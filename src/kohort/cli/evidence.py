@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from kohort.data.dataset import Dataset
     from kohort.io.databases import DatabaseTable
     from kohort.io.spec import Spec
-    from kohort.io.tables import TableFile
     from kohort.pipeline import Request
+    from kohort.tables.memory import MemoryTable
+    from kohort.tables.source import Source
     from kohort.verification import Together, Verdict
 
 
@@ -25,18 +26,17 @@ if TYPE_CHECKING:
 class Tables:
     """The tables that are compared, as they were read; None where one was not given."""
 
-    release: TableFile
-    original: TableFile | None
-    events: TableFile | None
-    original_events: TableFile | None
+    release: Source
+    original: Source | None
+    events: Source | None
+    original_events: Source | None
 
     @property
     def datasets(self) -> dict[str, Any]:
         """The tables that go with the release, as keywords of `verify_release` and `verify_certified`."""
-        from kohort.data.dataset import Dataset
 
         return {
-            name: None if (file := getattr(self, name)) is None else Dataset(file.table)
+            name: None if (file := getattr(self, name)) is None else MemoryTable(file.table)
             for name in ("original", "events", "original_events")
         }
 
@@ -65,10 +65,10 @@ def read_tables(
     shape = None if asked is None else asked.shape
     formulas = "keep" if asked is None else asked.formulas
 
-    def published(path: Path | DatabaseTable | None) -> TableFile | None:
+    def published(path: Path | DatabaseTable | None) -> Source | None:
         return None if path is None else read_release(path, shape, formulas=formulas, **reading.options())
 
-    def before(path: Path | DatabaseTable | None) -> TableFile | None:
+    def before(path: Path | DatabaseTable | None) -> Source | None:
         return None if path is None else read_data(path, shape, **reading.options_of_original())
 
     source = published(release)
@@ -81,16 +81,15 @@ def verify_together(
 ) -> Together:
     """What all releases of the ledger leave to somebody who has them."""
     from kohort.cli.sources import secret_key
-    from kohort.data.dataset import Dataset
     from kohort.io.ledger_file import verify_with_ledger
     from kohort.io.private_files import read_order
     from kohort.verification.recorded import GivenRelease
 
-    def given(release: TableFile, original: TableFile | None, order: Path | None) -> GivenRelease:
+    def given(release: Source, original: Source | None, order: Path | None) -> GivenRelease:
         return GivenRelease(
-            Dataset(release.table),
+            MemoryTable(release.table),
             release.sha256,
-            None if original is None else Dataset(original.table),
+            None if original is None else MemoryTable(original.table),
             None if order is None else read_order(order),
         )
 
@@ -128,12 +127,11 @@ def review_facts(
     original: Dataset | None,
 ) -> dict[str, Any]:
     """The date of a review (by default today), its findings, and whether the release still stands."""
-    from kohort.data.dataset import Dataset
     from kohort.io.tables import read_table
     from kohort.risk.review import review_release
 
     day = _date_of(on)
-    people = None if population is None else Dataset(read_table(population).table)
+    people = None if population is None else MemoryTable(read_table(population).table)
     found = review_release(published, request, verdict, on=day, population=people, original=original)
     return {
         "on": day.isoformat(),

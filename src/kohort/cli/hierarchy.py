@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from kohort.cli.console import Output
-    from kohort.data.build_hierarchy import Builder
-    from kohort.data.check_hierarchy import Findings
     from kohort.data.column import Column
+    from kohort.data.hierarchies.build_hierarchy import Builder
+    from kohort.data.hierarchies.checks import Findings
     from kohort.data.hierarchy import Hierarchy
     from kohort.io.databases import DatabaseTable
 
@@ -48,12 +48,12 @@ Headings = Annotated[
 
 def read_column(output: Output, data: Path | DatabaseTable, name: str, reading: dict[str, Any]) -> Column:
     """The column of a table; notes about reading it are shown."""
-    from kohort.data.dataset import Dataset
     from kohort.io.data_files import read_data
+    from kohort.tables.memory import MemoryTable
 
     source = read_data(data, **reading)
     output.notes(source)
-    return Dataset(source.table).column(name)
+    return MemoryTable(source.table).column(name)
 
 
 def optional_column(
@@ -130,7 +130,7 @@ def build(
 
     Example: **kohort hierarchy build people.csv age --intervals 5,10,20 --top 90 --out age.csv**
     """
-    from kohort.data.check_hierarchy import check as check_hierarchy
+    from kohort.data.hierarchies.checks import check as check_hierarchy
     from kohort.files.outputs import Outputs
     from kohort.io.hierarchies import write_hierarchy
 
@@ -176,7 +176,7 @@ def _words(text: str) -> list[str]:
 
 def _builder(asked: dict[str, Any], column: Column) -> tuple[Builder, str | None]:
     """The builder that the options describe; where the values decide, also why it was chosen."""
-    from kohort.data.build_hierarchy import Auto, FileSource, from_spec
+    from kohort.data.hierarchies.build_hierarchy import Auto, FileSource, from_spec
     from kohort.errors import InputError
 
     ways = [way for way in _WAYS if way in asked]
@@ -294,7 +294,7 @@ def show(
 
     Example: **kohort hierarchy show age.csv --data people.csv --column age --depth 2**
     """
-    from kohort.data.draw_hierarchy import tree_lines
+    from kohort.data.hierarchy import tree_lines
     from kohort.errors import InputError, counted
     from kohort.io.hierarchies import read_hierarchy
 

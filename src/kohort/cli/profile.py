@@ -18,11 +18,10 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from kohort.cli.console import Output
-    from kohort.data.profile import ColumnProfile, Combination, Profile
-    from kohort.data.profile_baskets import BasketProfile
     from kohort.files.outputs import Outputs
     from kohort.io.baskets import BasketShape
     from kohort.io.databases import DatabaseTable
+    from kohort.profiling.profile import BasketProfile, ColumnProfile, Combination, Profile
 
 
 @dataclass(frozen=True)
@@ -49,11 +48,10 @@ def basket_profile(data: Path | DatabaseTable, **reading: Any) -> FoundBaskets |
     if not isinstance(data, Path):
         return None
     from kohort.data.baskets import code_baskets
-    from kohort.data.profile_baskets import profile_baskets
-    from kohort.io.basket_lines import recognized_baskets
-    from kohort.io.baskets import BASKETS
+    from kohort.io.baskets import BASKETS, recognized_baskets
     from kohort.io.data_files import read_data
     from kohort.io.tables import refuse_unreadable
+    from kohort.profiling.profile import profile_baskets
 
     refuse_unreadable(data)
     if any(value is not None for value in reading.values()):
@@ -84,8 +82,8 @@ def profile(
 
     Example: **kohort profile people.csv**
     """
-    from kohort.data.profile import profile as profile_table
     from kohort.io.data_files import read_data
+    from kohort.profiling.profile import profile as profile_table
 
     output, named = printing.output(), reading.source(data)
     baskets = basket_profile(named, **reading.options())
@@ -236,11 +234,11 @@ def init(
 
     Example: **kohort init people.csv --out spec.yaml --k 10**
     """
-    from kohort.data.profile import profile
     from kohort.files.checked import write_checked
     from kohort.files.outputs import Outputs
     from kohort.io.data_files import read_data
     from kohort.io.write_spec import spec_text
+    from kohort.profiling.profile import profile
 
     output, named = printing.output(), reading.source(data)
     words = ("anonymize", shown(named), "--spec", out, "--out", "release.csv")
@@ -274,7 +272,7 @@ def _init_baskets(
 ) -> None:
 
     from kohort.files.checked import write_checked
-    from kohort.io.compressed import plain_suffix
+    from kohort.io.source_file import plain_suffix
     from kohort.io.write_items_spec import items_spec_text
 
     found = baskets.profile

@@ -134,7 +134,6 @@ def verify(
 
     Example: **kohort verify release.csv --spec spec.yaml --original people.csv --violations failing.csv**
     """
-    from kohort.data.dataset import Dataset
     from kohort.files.outputs import Outputs
     from kohort.io.data_files import write_rows
     from kohort.io.private_files import read_salt
@@ -164,8 +163,10 @@ def verify(
     claims = [] if certified is None else _claims(certified, evidence, request, tables, found, secret)
     facts = _facts(found, None if certified is None else claims)
     if evidence.review and request is not None:
+        from kohort.tables.memory import MemoryTable
+
         facts["review"] = review_facts(
-            Dataset(tables.release.table),
+            MemoryTable(tables.release.table),
             request,
             found.verdict,
             on=evidence.on,
@@ -211,13 +212,13 @@ def _refuse_unknown_shape(
     """Refuse a file of nothing but baskets without its spec, which alone says how items are separated."""
     from kohort.errors import InputError
     from kohort.io.baskets import BASKETS
-    from kohort.io.compressed import plain_suffix
-    from kohort.io.tables import SUFFIXES, source_format
+    from kohort.io.formats import FORMATS, SUFFIXES, source_format
+    from kohort.io.source_file import plain_suffix
 
     if evidence.spec is not None or certified is None or not isinstance(release, Path):
         return
-    kind = source_format(release) if release.is_dir() else SUFFIXES.get(plain_suffix(release), "csv")
-    if kind == "csv" and dict(certified.roles) == {BASKETS: "items"}:
+    kind = source_format(release) if release.is_dir() else SUFFIXES.get(plain_suffix(release), FORMATS[0])
+    if kind.name == "csv" and dict(certified.roles) == {BASKETS: "items"}:
         raise InputError(
             f"{release} is a file of baskets by its certificate, and only the spec says how its items are "
             "separated: give --spec as well."
@@ -228,12 +229,12 @@ def _found(
     tables: Tables, request: Request | None, certified: Certificate | None, evidence: Evidence
 ) -> Verification:
     """What is measured by the spec, or where there is none, by the certificate."""
-    from kohort.data.dataset import Dataset
     from kohort.io.private_files import read_order
     from kohort.io.verify_certificate import verify_certified
     from kohort.pipeline.verify_release import verify_release
+    from kohort.tables.memory import MemoryTable
 
-    published, others = Dataset(tables.release.table), tables.datasets
+    published, others = MemoryTable(tables.release.table), tables.datasets
     if request is None:
         assert certified is not None
         return verify_certified(published, certified, events=others["events"])

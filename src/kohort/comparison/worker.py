@@ -15,12 +15,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from kohort.data.dataset import Dataset
 from kohort.errors import InfeasibleError, KohortError, UnsupportedError
 from kohort.io.spec import Spec
 from kohort.release.job import make_release
 from kohort.release.release import Release
 from kohort.risk import assess_risk
+from kohort.tables.memory import MemoryTable
 from kohort.utility.itemset_loss import itemset_loss
 from kohort.utility.queries import item_query_error, query_error
 
@@ -40,7 +40,7 @@ def run_job(job: Job, progress: Any = None) -> dict[str, Any]:
     """The figures of one release and the seconds spent on compiling, or why it could not be made."""
     start = time.process_time()
     try:
-        release = make_release(Dataset(job.table), job.spec.request(beside=job.beside), progress=progress)
+        release = make_release(MemoryTable(job.table), job.spec.request(beside=job.beside), progress=progress)
     except UnsupportedError as error:
         return {"status": "refused", "reason": str(error)}
     except InfeasibleError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,7 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kohort.data.column import Column, code_column
-from kohort.data.counting import count_nearly_sorted
+from kohort.data.counting import count_nearly_sorted, count_pairs
+from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, counted
 
@@ -138,3 +140,120 @@ def _with_counts(
 
 def _is_list(kind: pa.DataType) -> bool:
     return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+
+
+# Cells of an items column: lists, or texts whose items are separated; read into codes, and written again.
+
+
+def read_baskets(
+    dataset: Dataset, name: str, *, separator: str | None = None, multiset: bool = False
+) -> Baskets:
+    """The items column in codes; with a separator, its cells are texts, split as in a CSV file."""
+    dataset.require([name])
+    values = dataset.arrow(name)
+    if separator is not None:
+        values = split(name, values, separator)
+    return code_baskets(name, values, multiset=multiset)
+
+
+def split(name: str, values: pa.ChunkedArray | pa.Array, separator: str) -> pa.ChunkedArray:
+    """Split texts into lists of items, without the spaces around them; quotes protect a separator."""
+    if not (
+        pa.types.is_string(values.type)
+        or pa.types.is_large_string(values.type)
+        or pa.types.is_dictionary(values.type)
+    ):
+        raise InputError(
+            f"Column {name!r} has a separator, but its cells are not text. Leave the separator out."
+        )
+    texts = values.cast(pa.string())
+    chunks = texts.chunks if isinstance(texts, pa.ChunkedArray) else [texts]
+    return pa.chunked_array([split_texts(chunk, separator) for chunk in chunks])
+
+
+def split_texts(texts: pa.Array, separator: str) -> pa.ListArray:
+    """Split texts into lists of items, each without the spaces around it and none of them empty.
+
+    O(characters); Python touches single texts only where one has a quote.
+    """
+    if pc.any(pc.match_substring(texts, '"')).as_py():
+        lists = [None if text is None else split_text(text, separator) for text in texts.to_pylist()]
+        return pa.array(lists, pa.list_(pa.string()))
+    parts = pc.split_pattern(texts, separator) if separator.strip() else pc.utf8_split_whitespace(texts)
+    items, record = pc.utf8_trim_whitespace(parts.flatten()), pc.list_parent_indices(parts)
+    filled = pc.greater(pc.binary_length(items), 0)
+    sizes = np.bincount(record.filter(filled).to_numpy(), minlength=len(texts))
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), items.filter(filled), mask=pc.is_null(texts))
+
+
+def split_text(text: str, separator: str) -> list[str]:
+    """The items of one text.
+
+    >>> split_text('a;"b; c"; d', ";")
+    ['a', 'b; c', 'd']
+    """
+    cells = next(csv.reader([text], delimiter=separator, skipinitialspace=True), [])
+    return [cell.strip() for cell in cells if cell.strip()]
+
+
+def joined(lists: pa.ListArray, separator: str) -> pa.Array:
+    """Join lists into texts; items with a separator or a quote are quoted. A missing list stays missing."""
+    values = pc.dictionary_encode(lists.flatten())
+    texts = [_quoted(text, separator) for text in values.dictionary.to_pylist()]
+    quoted = pa.DictionaryArray.from_arrays(values.indices, pa.array(texts, pa.string())).cast(pa.string())
+    sizes = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+    plain = pa.ListArray.from_arrays(pa.array(offsets), quoted, mask=pc.is_null(lists))
+    return pc.binary_join(plain, separator)
+
+
+def _quoted(text: str, separator: str) -> str:
+    if separator not in text and '"' not in text and text == text.strip():
+        return text
+    return '"' + text.replace('"', '""') + '"'
+
+
+# An order of items for a hierarchy: items of similar support, and of these the ones found together.
+
+
+def by_cooccurrence(baskets: Baskets, fanout: int) -> tuple[str, ...]:
+    """The items by frequency, but of every fanout ** 2 neighbours those found together side by side.
+
+    A node begins with the most frequent item left; the others follow by the share of their baskets that they
+    have in common with those in the node already. O(items in all baskets * fanout ** 2).
+    """
+    counts, window = baskets.items.counts, fanout**2
+    ranked = np.argsort(-counts, kind="stable")
+    rank = np.empty(len(ranked), dtype=np.int64)
+    rank[ranked] = np.arange(len(ranked))
+    together = _together(baskets, rank, window)
+    places: list[int] = []
+    for start in range(0, len(ranked), window):
+        left = list(range(start, min(start + window, len(ranked))))
+        while left:
+            node = [left.pop(0)]
+            for _ in range(min(fanout - 1, len(left))):
+                share = [
+                    together[place, np.array(node) % window].sum() / counts[ranked[place]] for place in left
+                ]
+                node.append(left.pop(int(np.argmax(share))))
+            places += node
+    return tuple(str(baskets.items.texts[item]) for item in ranked[places])
+
+
+def _together(baskets: Baskets, rank: np.ndarray, window: int) -> np.ndarray:
+    """The number of baskets that hold each item, by rank, together with each item of its window."""
+    places = rank[baskets.items.codes]
+    order = np.lexsort((places, baskets.record_of_item))
+    places, record = places[order], baskets.record_of_item[order]
+    found = np.zeros((len(rank), window), dtype=np.int64)
+    for step in range(1, window):  # neighbours by rank within a basket: at most window - 1 apart
+        near = (record[step:] == record[:-step]) & (places[step:] // window == places[:-step] // window)
+        if not near.any():
+            break
+        first, second = places[:-step][near], places[step:][near] % window
+        item, other, count = count_pairs(first, second, len(rank), window)
+        found[item, other] += count
+        found[item // window * window + other, item % window] += count
+    return found

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kohort.data.arrow_values import long_decimals
 from kohort.data.times import (
     DATE_TEXT,
     is_zoned,
@@ -22,7 +23,6 @@ from kohort.data.times import (
     moment_of_time,
     temporal_values,
 )
-from kohort.data.value_codes import long_decimals
 from kohort.errors import InputError
 
 Kind = Literal["integer", "float", "string", "boolean", "date", "datetime"]

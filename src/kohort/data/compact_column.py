@@ -1,18 +1,20 @@
-"""Columns of large tables: one, two or four bytes for a code, widened when somebody asks for them."""
+"""Columns of large tables: in small codes, while they grow, and of tables that are elsewhere."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kohort.data.column import Column, code_column
+from kohort.data.arrow_values import long_decimals
+from kohort.data.column import Column, code_column, refuse_uncodable
 from kohort.data.counting import count_codes, stretches_of
+from kohort.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,3 +167,160 @@ def widened(stored: np.ndarray, code_of: np.ndarray | None = None) -> np.ndarray
     for rows in stretches_of(len(stored)):
         np.take(code_of, stored[rows], out=codes[rows])
     return codes
+
+
+_PENDING = 1 << 20  # entries of dictionaries that wait to be joined
+
+
+class GrowingValues:
+    """The values of a column so far; memory is that of the distinct values and of small codes."""
+
+    def __init__(self, name: str, kind: pa.DataType) -> None:
+        refuse_uncodable(name, kind)
+        self.ordered = bool(pa.types.is_dictionary(kind) and kind.ordered)
+        self._known: pa.Array | None = None
+        self._parts: list[np.ndarray] = []  # codes of `_known`, plus 1; 0 where a value is missing
+        self._pending: list[pa.Array] = []  # the dictionaries of the last parts
+        self._waiting = 0
+
+    def add(self, values: pa.Array) -> None:
+        """Take in the next records."""
+        if pa.types.is_null(values.type):
+            values = values.cast(pa.string())
+        encoded = values if pa.types.is_dictionary(values.type) else long_decimals(values).dictionary_encode()
+        self._pending.append(encoded.dictionary)
+        self._waiting += len(encoded.dictionary)
+        self._parts.append(_small(encoded))
+        if self._waiting > _PENDING:
+            self._join()
+
+    def values(self) -> StoredValues:
+        """All values that were taken in. The parts are given up: nothing can be added afterwards."""
+        self._join()
+        dictionary = pa.array([], pa.string()) if self._known is None else self._known
+        codes = np.empty(sum(map(len, self._parts)), dtype=smallest_type(len(dictionary) + 1))
+        place = 0
+        self._parts.reverse()
+        while self._parts:
+            part = self._parts.pop()
+            own = codes[place : place + len(part)]
+            np.subtract(part, 1, out=own, casting="unsafe")
+            own[part == 0] = len(dictionary)
+            place += len(part)
+        return StoredValues(codes, dictionary, self.ordered)
+
+    def _join(self) -> None:
+        """Join the dictionaries of the pending parts to the known values, and number the parts by these."""
+        if not self._pending:
+            return
+        known = [] if self._known is None else [self._known]
+        dictionaries = [*known, *self._pending]
+        joined = pa.concat_arrays([d.cast(dictionaries[0].type) for d in dictionaries]).dictionary_encode()
+        number = pc.fill_null(pc.add(joined.indices.cast(pa.int64()), 1), 0).to_numpy(zero_copy_only=False)
+        place = len(known[0]) if known else 0
+        kind = smallest_type(len(joined.dictionary) + 1)
+        first = len(self._parts) - len(self._pending)
+        for which, dictionary in enumerate(self._pending, start=first):
+            own = number[place : place + len(dictionary)]
+            self._parts[which] = np.concatenate([[0], own]).astype(kind)[self._parts[which]]
+            place += len(dictionary)
+        self._known, self._pending, self._waiting = joined.dictionary, [], 0
+
+
+def _small(encoded: pa.DictionaryArray) -> np.ndarray:
+    """The codes of a dictionary, plus 1, in few bytes; 0 where the value is missing."""
+    kind = smallest_type(len(encoded.dictionary) + 1)
+    indices = encoded.indices
+    if indices.null_count:
+        indices = pc.fill_null(indices.cast(pa.int64()), -1)
+    return (indices.to_numpy(zero_copy_only=False).astype(np.int32) + 1).astype(kind)
+
+
+# Columns of a table that is elsewhere: their distinct values with counts, and the codes of parts of them.
+
+
+@dataclass(frozen=True, eq=False)
+class PartColumn(Column):
+    """A column of some records of a table; `counts` are those of the whole table.
+
+    Costs and models that compare with the whole table are then the same for every part of it.
+    """
+
+    is_part: ClassVar[bool] = True
+    whole: np.ndarray | None = None
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        assert self.whole is not None
+        return self.whole
+
+
+@dataclass(frozen=True, eq=False)
+class CountedColumn(Column):
+    """A column of which only the distinct values are at hand, each counted as often as it occurs.
+
+    codes   the code of each distinct value, however it is written; the missing one among them
+    values  these values such that equal ones are found equal: see `comparable`
+    times   how many records have each
+    given   these values as they came
+    """
+
+    values: Any = None
+    times: np.ndarray | None = None
+    given: Any = None
+
+    def __len__(self) -> int:
+        assert self.times is not None
+        return int(self.times.sum())
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        assert self.times is not None
+        found = np.zeros(len(self.texts), dtype=np.int64)
+        np.add.at(found, self.codes, self.times)
+        return found
+
+    def part(self, values: pa.Array | pa.ChunkedArray) -> PartColumn:
+        """The column of some records, given their values as they came."""
+        return self._part(self.codes_of(values))
+
+    def part_at(self, places: np.ndarray) -> PartColumn:
+        """The column of some records, given the place of each value among those that were counted."""
+        return self._part(self.codes[places].astype(np.int32, copy=False))
+
+    def _part(self, codes: np.ndarray) -> PartColumn:
+        shared = self.texts, self.numbers, self.listed, self.apart
+        return PartColumn(self.name, self.kind, codes, *shared, self.counts)
+
+    def codes_of(self, values: pa.Array | pa.ChunkedArray) -> np.ndarray:
+        """The codes of values; one that was not counted is refused: the table is another than before."""
+        return self.codes[self.places_of(values)].astype(np.int32, copy=False)
+
+    def places_of(self, values: pa.Array | pa.ChunkedArray) -> np.ndarray:
+        """The place of each value among those that were counted; one that was not is refused."""
+        place = pc.index_in(comparable(values).cast(self.values.type), value_set=self.values)
+        if place.null_count:
+            raise InputError(
+                f"The table changed while it was read: column {self.name!r} has values that were not there "
+                "before. Nothing was written. Run this again on a source that gives the same records at "
+                "every reading."
+            )
+        if isinstance(place, pa.ChunkedArray):
+            place = place.combine_chunks()
+        return place.to_numpy(zero_copy_only=False)
+
+
+def counted_column(name: str, values: pa.Array, times: np.ndarray) -> CountedColumn:
+    """A column, given its distinct values (a missing one may be among them) and how often each occurs."""
+    known = comparable(values)
+    coded = code_column(name, known)
+    found = coded.kind, coded.codes, coded.texts, coded.numbers, coded.listed, coded.apart
+    return CountedColumn(name, *found, known, times, values)
+
+
+def comparable(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """The values such that equal ones are found equal: one zero, and texts for long decimals."""
+    if pa.types.is_null(values.type):
+        return values.cast(pa.string())
+    values = long_decimals(values)
+    return pc.add(values, pa.scalar(0.0, values.type)) if pa.types.is_floating(values.type) else values

@@ -1,8 +1,8 @@
-"""Counting codes and pairs of codes: distinct pairs are few even where records are many."""
+"""Counting codes, pairs of codes and rows of codes: distinct ones are few even where records are many."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -105,3 +105,53 @@ def _count_sparsely(keys: Iterator[np.ndarray], n_keys: int) -> tuple[np.ndarray
     counts = np.zeros(len(every), dtype=np.int64)
     np.add.at(counts, which, np.concatenate([count for _, count in counted]))
     return every, counts
+
+
+def distinct_rows(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The distinct rows, how often each occurs, and the row of each record. O(n log n).
+
+    Columns are folded into one integer key: see `row_keys`.
+    """
+    key = row_keys(codes.T) if codes.shape[1] else np.zeros(len(codes), dtype=np.int64)
+    place_bits = len(key).bit_length()
+    if len(key) and int(key.max()) >> (62 - place_bits):  # no room for the places
+        _, first, row_of_record, counts = np.unique(
+            key, return_index=True, return_inverse=True, return_counts=True
+        )
+    else:
+        first, row_of_record, counts = _distinct_keys(key, place_bits)
+    return codes[first], counts, row_of_record
+
+
+def _distinct_keys(key: np.ndarray, place_bits: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where each distinct key is first, the number of each key among them, and how often each occurs.
+
+    Keys are sorted with their places in the lowest bits: that is faster than sorting places by key.
+    """
+    n = len(key)
+    ordered = (key << place_bits) | np.arange(n)
+    ordered.sort()
+    place = ordered & ((1 << place_bits) - 1)
+    ordered >>= place_bits
+    is_first = np.ones(n, dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    starts = np.flatnonzero(is_first)
+    number = np.empty(n, dtype=np.int64)
+    number[place] = is_first.cumsum() - 1
+    return place[starts], number, np.diff(starts, append=n)
+
+
+def row_keys(columns: Iterable[np.ndarray]) -> np.ndarray:
+    """A number for each row of some columns of codes: equal for equal rows, and in the order of the rows.
+
+    Where the number would overflow, what is there so far is renumbered first.
+    """
+    key, size = np.zeros(1, dtype=np.int64), 1
+    for column in columns:
+        width = int(column.max()) + 1 if len(column) else 1
+        if size * width > 2**62:
+            _, key = np.unique(key, return_inverse=True)
+            size = int(key.max()) + 1
+        key = key * width + column
+        size *= width
+    return key

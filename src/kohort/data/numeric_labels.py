@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kohort.data.label_ranges import LabelRanges, Range, Scale, label_ranges, scale_of
+from kohort.data.hierarchies.label_ranges import LabelRanges, Range, Scale, label_ranges, scale_of
 from kohort.errors import InputError, counted
 from kohort.parameters import Seed, check_option
 

@@ -7,7 +7,7 @@ from calendar import monthrange
 from datetime import date
 from decimal import Decimal, InvalidOperation
 
-from kohort.data.build_ranges import Range, Ranges
+from kohort.data.hierarchies.ranges import Range, Ranges
 from kohort.errors import InputError
 
 _OPENING = re.compile(r"\s*(distinct|range)[ \t]*\n((name|type|height)\b.*\n)+[ \t]*\n", re.IGNORECASE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,14 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kohort.data.basket_cells import joined, split_texts
-from kohort.data.dataset import Dataset
+from kohort.data.baskets import joined, split_text, split_texts
 from kohort.errors import InputError
-from kohort.io.compressed import DAMAGED, create_bytes, open_bytes, plain_suffix
 from kohort.io.folders import Folder, folder_hash
-from kohort.io.source_file import opened
-from kohort.io.tables import TableFile, read_table, refuse_unreadable, source_format, write_table
-from kohort.io.text_layout import detect_encoding
+from kohort.io.formats import source_format
+from kohort.io.formats.text_layout import detect_encoding, open_text
+from kohort.io.source_file import DAMAGED, create_bytes, open_bytes, opened, plain_suffix
+from kohort.io.tables import read_table, refuse_unreadable, write_table
+from kohort.tables.source import Source
 
 BASKETS = "items"  # the column that a file of nothing but baskets makes
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -52,7 +53,7 @@ class BasketShape:
 
 def read_basket_file(
     path: str | Path, shape: BasketShape, *, header_option: str = "header", **reading: Any
-) -> TableFile:
+) -> Source:
     """Read a file of baskets as a table with one column of lists; `reading` may hold `header` only."""
     header = reading.pop("header", None)
     if any(value is not None for value in reading.values()):
@@ -81,9 +82,9 @@ def write_basket_file(table: pa.Table, path: str | Path, shape: BasketShape) -> 
         stream.write("\n".join(lines.to_pylist()).encode() + b"\n")
 
 
-def _read_folder(path: Path, shape: BasketShape) -> TableFile:
+def _read_folder(path: Path, shape: BasketShape) -> Source:
     """Read the files of a folder: one basket per line, or tables with a column of lists."""
-    if source_format(path) != "csv":
+    if source_format(path).name != "csv":
         return _with_lists(read_table(path), path)
     folder = Folder.at(path)
     separator = shape.separator_for(path if path.suffix else folder.files[0])
@@ -91,22 +92,22 @@ def _read_folder(path: Path, shape: BasketShape) -> TableFile:
     folder.refuse_changed()
     table = pa.concat_tables([part.table for part in parts])
     hashes = {file.name: part.sha256 for file, part in zip(folder.files, parts)}
-    return _with_baskets(replace(parts[0], table=table, sha256=folder_hash(hashes)), path)
+    return _with_baskets(replace(parts[0], records=table, sha256=folder_hash(hashes)), path)
 
 
-def _with_lists(file: TableFile, path: Path) -> TableFile:
+def _with_lists(file: Source, path: Path) -> Source:
     if file.table.column_names != [BASKETS] or not pa.types.is_list(file.table.schema.field(0).type):
         raise InputError(f"{path}: a table of nothing but baskets has one column, {BASKETS!r}, of lists.")
     return file
 
 
-def _with_baskets(file: TableFile, path: Path) -> TableFile:
+def _with_baskets(file: Source, path: Path) -> Source:
     if not file.table.num_rows:
         raise InputError(f"{path} has no baskets.")
     return file
 
 
-def _lines_of(path: Path, separator: str) -> TableFile:
+def _lines_of(path: Path, separator: str) -> Source:
     """Read a file that has one basket per line, or none at all."""
     with opened(path) as source:
         try:
@@ -118,12 +119,12 @@ def _lines_of(path: Path, separator: str) -> TableFile:
             raise InputError(f"{path} is damaged, or not a text file.") from None
     lists = split_texts(pa.array(lines, pa.string()), separator)
     table = pa.table({BASKETS: lists})
-    return TableFile(table, "baskets", source.sha256, separator, encoding)
+    return Source(table, "baskets", source.sha256, separator, encoding)
 
 
-def _read_long(path: Path, shape: BasketShape, header: bool | None, header_option: str) -> TableFile:
+def _read_long(path: Path, shape: BasketShape, header: bool | None, header_option: str) -> Source:
     file = read_table(path, header=header, header_option=header_option)
-    dataset = Dataset(file.table)
+    dataset = file.dataset
     dataset.require([str(shape.id), str(shape.item)])
     extra = [name for name in dataset.names if name not in (shape.id, shape.item)]
     if extra:
@@ -140,10 +141,70 @@ def _read_long(path: Path, shape: BasketShape, header: bool | None, header_optio
         pa.string()
     )
     table = pa.table({BASKETS: pa.ListArray.from_arrays(pa.array(offsets), texts)})
-    return replace(file, table=table, notes=())
+    return replace(file, records=table, notes=())
 
 
 def _as_long(lists: pa.ListArray, shape: BasketShape) -> pa.Table:
     """A table with one item per row; baskets get new numbers, since their ids identify people."""
     basket = pc.add(pc.list_parent_indices(lists), 1)
     return pa.table({str(shape.id): basket, str(shape.item): lists.flatten()})
+
+
+# Is a text file one of baskets, a transaction per line, and what separates their items?
+
+
+_SAMPLE_CHARACTERS, _SAMPLE_LINES, _LEAST_LINES = 1 << 20, 2000, 5
+_LIKELY_SEPARATORS = (",", ";", "\t", "|", " ")
+_ONE_SIZE = 0.8  # if more than this share of lines have equally many cells, they are rows of a table
+_DISTINCT = 0.95  # the least share of baskets that name no item twice
+_FEW_WORDS = 0.2  # distinct words among all: people's names and free text have more
+
+
+def recognized_baskets(path: Path) -> BasketShape | None:
+    """The shape of a file or folder with one basket a line; None for everything that may be a table."""
+    if source_format(path).name != "csv":
+        return None
+    lines = _first_lines(Folder.at(path).largest if path.is_dir() else path)
+    usual = BasketShape().separator_for(path)
+    for separator in sorted(_LIKELY_SEPARATORS, key=lambda separator: separator != usual):
+        if _hold_baskets(lines, separator):
+            return BasketShape(None if separator == usual else separator)
+    return None
+
+
+def _first_lines(path: Path) -> list[str]:
+    try:
+        with open_text(path, detect_encoding(path)) as stream:
+            text = stream.read(_SAMPLE_CHARACTERS)
+    except UnicodeError:
+        return []
+    lines = text.removeprefix("\ufeff").splitlines()
+    whole = lines[:-1] if len(text) == _SAMPLE_CHARACTERS else lines
+    return [line for line in whole[:_SAMPLE_LINES] if line.strip()]
+
+
+def _hold_baskets(lines: list[str], separator: str) -> bool:
+    """Whether lines look like baskets: many lengths, no item twice, items in different places."""
+    baskets = [split_text(" ".join(line.split()) if separator == " " else line, separator) for line in lines]
+    sizes = Counter(map(len, baskets))
+    if len(baskets) < _LEAST_LINES or max(sizes.values()) > _ONE_SIZE * len(baskets) or max(sizes) < 3:
+        return False
+    if sum(len(set(basket)) == len(basket) for basket in baskets) < _DISTINCT * len(baskets):
+        return False
+    return _move_about(baskets) and (separator != " " or _are_items(baskets))
+
+
+def _move_about(baskets: list[list[str]]) -> bool:
+    """Whether most items that occur again stand in several places, as the values of a column never do."""
+    places, often = defaultdict(set), Counter(item for basket in baskets for item in basket)
+    for basket in baskets:
+        for place, item in enumerate(basket):
+            places[item].add(place)
+    again = [item for item, count in often.items() if count > 1]
+    return bool(again) and sum(len(places[item]) > 1 for item in again) * 2 >= len(again)
+
+
+def _are_items(baskets: list[list[str]]) -> bool:
+    """Whether what spaces separate are numbers of items, or few different words."""
+    items = [item for basket in baskets for item in basket]
+    return all(item.isdecimal() for item in items) or len(set(items)) <= _FEW_WORDS * len(items)

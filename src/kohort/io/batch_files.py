@@ -1,47 +1,92 @@
-"""Files that are read in batches of records, several times, always the same file."""
+"""Files and folders that are read in batches of records, several times, always the same ones.
+
+The records of a folder are those of all its files, in the order of their names.
+"""
 
 from __future__ import annotations
 
-import os
-from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from kohort.errors import InputError
-from kohort.io.compressed import DAMAGED
-from kohort.io.delimited import SAMPLE_BYTES, column_types, delimited_batches
-from kohort.io.source_file import SourceState, opened_again
-from kohort.io.text_layout import Layout
+from kohort.io.folders import Folder, folder_hash
+from kohort.io.formats import Format, How, Read, Reader
+from kohort.io.formats.fitting import is_not_encoded_text, refuse_doubles
+from kohort.io.source_file import DAMAGED, SourceFile, SourceState, opened_again
 
-ROWS = 1 << 17
-_REPEATED = 4  # bytes a value
-IN_BATCHES = ("csv", "parquet", "arrow", "orc", "jsonl")
 
-Reader = Callable[[Path, Sequence[str]], Iterator[pa.RecordBatch]]
+def read_file(kind: Format, source: SourceFile, how: How) -> Read:
+    """All records of one file."""
+    with reading(source):
+        found = kind.code.read(source, how)
+    refuse_doubles(found.table.column_names, str(source))
+    return found
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn errors about a file that its format cannot make sense of into an InputError."""
+    try:
+        yield
+    except (*DAMAGED, pa.ArrowException):
+        raise InputError(f"{path} is damaged, or not what its extension says.") from None
+
+
+def why_whole(path: Path, kind: Format) -> str | None:
+    """Why a file of this format cannot be read in batches, in words; None if it can."""
+    if kind.whole:
+        return f"{path.suffix} files are read whole"
+    return "files compressed with xz are read whole" if path.suffix.lower() == ".xz" else None
 
 
 @dataclass(frozen=True, eq=False)
 class BatchFile:
     """A file whose records are read in batches.
 
-    state   which file it is: another one in its place, or other bytes, are refused
-    reader  reads some columns
-    load    reads everything
-    expected  about how many records there are
+    state  which file it is: another one in its place, or other bytes, are refused
+    how    what was said of it, with the layout that was found
     """
 
     path: Path
     state: SourceState
-    schema: pa.Schema
+    kind: Format
+    how: How
     reader: Reader
-    load: Callable[[Path], pa.Table]
-    expected: int = 0
+    notes: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def at(cls, path: Path, state: SourceState, kind: Format, how: How) -> BatchFile | str:
+        """Look at a file that will be read in batches; or why it is read whole, in words."""
+        with opened_again(path, state, compare=False) as source, reading(path):
+            reader = kind.code.open_in_batches(source, how)
+        if isinstance(reader, str):
+            return reader
+        refuse_doubles(reader.schema.names, str(path))
+        if not reader.schema.names:
+            raise InputError(f"{path} has no records.")
+        if odd := [field.name for field in reader.schema if _is_odd(field.type)]:
+            return f"{', '.join(map(repr, odd))} has a type that is read whole"
+        return cls(path, state, kind, replace(how, layout=reader.layout), reader)
+
+    @property
+    def layout(self) -> Any:
+        """The layout of text; None for other formats."""
+        return self.how.layout
+
+    @property
+    def schema(self) -> pa.Schema:
+        return self.reader.schema
+
+    @property
+    def expected(self) -> int:
+        """About how many records there are."""
+        return self.reader.expected
 
     @property
     def sha256(self) -> str:
@@ -50,104 +95,159 @@ class BatchFile:
 
     def read(self, names: Sequence[str], *, last: bool = False) -> Generator[pa.RecordBatch, None, None]:
         """These columns of all records; `last` compares all bytes of the file with those first read."""
-        with opened_again(self.path, self.state, compare=last) as source:
-            try:
-                yield from self.reader(source, names)
-            except (*DAMAGED, pa.ArrowException):
-                raise InputError(f"{self.path} is damaged, or not what its extension says.") from None
+        with opened_again(self.path, self.state, compare=last) as source, reading(self.path):
+            yield from self.reader.batches(source, names)
 
     def whole(self) -> pa.Table:
         """All records in memory."""
         with opened_again(self.path, self.state, compare=True) as source:
-            return self.load(source)
+            return read_file(self.kind, source, self.how).table
 
 
-def why_not_in_batches(path: Path, kind: str) -> str | None:
-    """Why files of this format cannot be read in batches, in words; None if they can."""
-    if kind not in IN_BATCHES:
-        return f"{path.suffix} files are read whole"
-    if path.suffix.lower() == ".xz":
-        return "files compressed with xz are read whole"
-    return None
+def _is_odd(kind: pa.DataType) -> bool:
+    """Whether batches of a column of this type may not fit together: dictionaries of other than text."""
+    if pa.types.is_run_end_encoded(kind) or isinstance(kind, pa.BaseExtensionType):
+        return True
+    return pa.types.is_dictionary(kind) and is_not_encoded_text(kind)
 
 
-def parquet_file(path: Path, state: SourceState, source: Path, load: Any) -> BatchFile:
-    """A Parquet file; `source` is the opened one."""
-    with pq.ParquetFile(os.fspath(source)) as file:
-        schema, n_records = file.schema_arrow, file.metadata.num_rows
-        repeated = _repeated_columns(file.metadata)
-    texts = [field.name for field in schema if pa.types.is_string(field.type) and field.name in repeated]
-    return BatchFile(path, state, schema, partial(_parquet_batches, texts), load, n_records)
+@dataclass(frozen=True, eq=False)
+class BatchFolder:
+    """A folder whose files are read in batches, one after the other; see `BatchFile`.
+
+    kind    the format of the files
+    parts   the files that have records
+    hashes  the SHA-256 of every file by its name
+    layout  the layout of text; None for other formats
+    """
+
+    folder: Folder
+    kind: Format
+    parts: tuple[BatchFile, ...]
+    schema: pa.Schema
+    hashes: Mapping[str, str]
+    layout: Any
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the hash of a folder is, for those who compare it with a certificate."""
+        return (self.folder.note_on_hash,)
+
+    @property
+    def path(self) -> Path:
+        return self.folder.path
+
+    @cached_property
+    def sha256(self) -> str:
+        return folder_hash(self.hashes)
+
+    @property
+    def expected(self) -> int:
+        return sum(part.expected for part in self.parts)
+
+    def read(self, names: Sequence[str], *, last: bool = False) -> Generator[pa.RecordBatch, None, None]:
+        """These columns of all records; `last` compares all bytes of the files with those first read."""
+        self.folder.refuse_changed()
+        schema: pa.Schema | None = None
+        for part in self.parts:
+            own = [name for name in names if name in part.schema.names]
+            for batch in part.read(own or part.schema.names[:1], last=last):
+                schema = schema or self._types_like(batch, names)
+                yield _fitted(self.path, batch, schema)
+        self.folder.refuse_changed()
+
+    def _types_like(self, batch: pa.RecordBatch, names: Sequence[str]) -> pa.Schema:
+        """The types of all batches of a reading: text is encoded in all of them, or in none."""
+        fields = [self.schema.field(name).remove_metadata() for name in names]
+        for place, field in enumerate(fields):
+            if field.name in batch.schema.names:
+                kind = batch.schema.field(field.name).type
+                if _plain(kind) == _plain(field.type):
+                    fields[place] = field.with_type(kind)
+        return pa.schema(fields)
+
+    def whole(self) -> pa.Table:
+        """All records in memory."""
+        self.folder.refuse_changed()
+        return united(self.path, self.kind, {part.path: part.whole() for part in self.parts})
 
 
-def _repeated_columns(about: pq.FileMetaData) -> set[str]:
-    """The columns whose values repeat: stored, as dictionary and codes, they take few bytes a value."""
-    n_bytes: Counter[str] = Counter()
-    for group in map(about.row_group, range(about.num_row_groups)):
-        for column in map(group.column, range(group.num_columns)):
-            n_bytes[column.path_in_schema] += column.total_uncompressed_size
-    return {name for name, size in n_bytes.items() if size <= _REPEATED * about.num_rows}
+def united(path: Path, kind: Format, tables: Mapping[Path, pa.Table]) -> pa.Table:
+    """The records of all files in one table."""
+    schema = unite_schemas(path, kind, {file: table.schema for file, table in tables.items()})
+    if not schema.names or not sum(table.num_rows for table in tables.values()):
+        raise InputError(f"{path} has no records.")
+    parts = [_fitted(path, table, schema) for table in tables.values()]
+    return pa.concat_tables(parts).unify_dictionaries()
 
 
-def _parquet_batches(texts: Sequence[str], path: Path, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    encoded = [name for name in texts if name in names]
-    with pq.ParquetFile(os.fspath(path), read_dictionary=encoded) as file:
-        for batch in file.iter_batches(batch_size=ROWS, columns=list(names)):
-            yield batch.select(names)
+def unite_schemas(path: Path, kind: Format, schemas: Mapping[Path, pa.Schema]) -> pa.Schema:
+    """The columns of a table whose files have these; a file that does not fit the others is refused.
+
+    Objects of JSON lines may lack keys, and text may be encoded in some files: all else must be the same.
+    """
+    if not schemas:
+        return pa.schema([])
+    if kind.lacks_keys:
+        _refuse_without_keys(schemas)
+        names = dict.fromkeys(name for schema in schemas.values() for name in schema.names)
+        found = [[s.field(name) for s in schemas.values() if name in s.names] for name in names]
+        return pa.schema([_joined(path, fields) for fields in found])
+    (first_file, first), *others = schemas.items()
+    for file, schema in others:
+        if schema.names != first.names or list(map(_plain, schema.types)) != list(map(_plain, first.types)):
+            raise InputError(
+                f"{file} has other columns, or columns of other types, than {first_file.name}. All files of "
+                "a folder that is one table have the same."
+            )
+    kinds = [_shared(types) for types in zip(*(schema.types for schema in schemas.values()))]
+    fields = [field.with_type(kind).with_nullable(True) for field, kind in zip(first, kinds)]
+    return pa.schema(fields, metadata=first.metadata)
 
 
-def arrow_file(path: Path, state: SourceState, source: Path, load: Any) -> BatchFile:
-    """A file in one of Arrow's formats; `source` is the opened one."""
-    with pa.OSFile(os.fspath(source)) as file:
-        schema = _arrow_reader(file).schema
-    return BatchFile(path, state, schema, partial(_arrow_batches, schema), load)
+def _refuse_without_keys(schemas: Mapping[Path, pa.Schema]) -> None:
+    """Refuse a file of objects without keys: programs leave out what is missing, here all of it."""
+    empty = [file for file, schema in schemas.items() if not schema.names]
+    if empty:
+        raise InputError(f"{empty[0]}: the objects in this file have no keys at all. Leave them out.")
 
 
-def _arrow_batches(schema: pa.Schema, path: Path, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """The batches of the file in smaller ones. It is not mapped: to cut it short would end the process."""
-    with pa.OSFile(os.fspath(path)) as file:
-        reader = _arrow_reader(file, sorted(map(schema.get_field_index, names)))
-        in_file = isinstance(reader, pa.ipc.RecordBatchFileReader)
-        for batch in map(reader.get_batch, range(reader.num_record_batches)) if in_file else reader:
-            for start in range(0, len(batch), ROWS):
-                yield batch.select(names).slice(start, ROWS)
-
-
-def _arrow_reader(file: Any, fields: list[int] | None = None) -> Any:
-    options = pa.ipc.IpcReadOptions(included_fields=fields)
+def _joined(path: Path, fields: Sequence[pa.Field]) -> pa.Field:
     try:
-        return pa.ipc.open_file(file, options=options)
-    except pa.ArrowInvalid:
-        file.seek(0)
-        return pa.ipc.open_stream(file, options=options)
+        alone = [pa.schema([field.with_nullable(True)]) for field in fields]
+        return pa.unify_schemas(alone, promote_options="permissive").field(0)
+    except pa.ArrowException:
+        raise InputError(
+            f"{path}: the values of {fields[0].name!r} are not of one kind in all files."
+        ) from None
 
 
-def orc_file(path: Path, state: SourceState, source: Path, load: Any) -> BatchFile:
-    """An ORC file; `source` is the opened one."""
-    from pyarrow import orc
-
-    file = orc.ORCFile(os.fspath(source))
-    return BatchFile(path, state, file.schema, _orc_batches, load, file.nrows)
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """The type of a column, whether its text is encoded or not."""
+    text = pa.types.is_dictionary(kind) and pa.types.is_string(kind.value_type)
+    return kind.value_type if text else kind
 
 
-def _orc_batches(path: Path, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    from pyarrow import orc
-
-    file = orc.ORCFile(os.fspath(path))
-    for stripe in range(file.nstripes):
-        batch = file.read_stripe(stripe, columns=list(names)).select(names)
-        for start in range(0, len(batch), ROWS):
-            yield batch.slice(start, ROWS)
+def _shared(types: Sequence[pa.DataType]) -> pa.DataType:
+    return types[0] if len(set(types)) == 1 else _plain(types[0])
 
 
-def delimited_file(path: Path, state: SourceState, source: Path, layout: Layout, load: Any) -> BatchFile:
-    """Delimited text in UTF-8; `source` is the opened file."""
-    types, rows_in_sample = column_types(source, layout)
-    schema = pa.schema([pa.field(name, types[name]) for name in layout.header])
+def _fitted(path: Path, part: Any, schema: pa.Schema) -> Any:
+    """A table or batch with these columns in these types; those that it lacks are missing everywhere."""
+    columns = []
+    for field in schema:
+        if field.name not in part.schema.names:
+            columns.append(pa.nulls(part.num_rows, field.type))
+            continue
+        column = part.column(field.name)
+        columns.append(column if column.type == field.type else _cast(path, column, field))
+    return type(part).from_arrays(columns, schema=schema)
 
-    def reader(path: Path, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        return delimited_batches(path, layout, types, names)
 
-    return BatchFile(
-        path, state, schema, reader, load, rows_in_sample * state.size_and_time[0] // SAMPLE_BYTES
-    )
+def _cast(path: Path, column: Any, field: pa.Field) -> Any:
+    if pa.types.is_dictionary(field.type):
+        column = column.dictionary_encode()
+    try:
+        return column.cast(field.type)
+    except pa.ArrowException:  # its message shows the value
+        raise InputError(f"{path}: the values of {field.name!r} are not of one kind in all files.") from None

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from kohort.errors import InputError
+from kohort.errors import InputError, counted
 from kohort.io.source_file import readable, sha256_of
 
 _NOT_PRINTED_AS_THEY_ARE = "\\\n\r"  # signs for which sha256sum prints something else
@@ -43,6 +43,14 @@ class Folder:
         """The file with most bytes, the first of them: the one that shows how all are laid out."""
         sizes = [state[2] for state in self.states]
         return self.files[sizes.index(max(sizes))]
+
+    @property
+    def note_on_hash(self) -> str:
+        """What the hash of a folder is, for those who compare it with a certificate."""
+        return (
+            f"The table was read from a folder of {counted(len(self.files), 'file')}. Its hash is the "
+            "SHA-256 of what `sha256sum` prints for them in that folder, in the order of their names."
+        )
 
     def refuse_changed(self) -> None:
         """Refuse a folder with other files, or with files that were changed since it was first looked at."""

@@ -11,20 +11,18 @@ from pathlib import Path
 
 import yaml
 
-from kohort.data.build_hierarchy import Builder, FileSource
-from kohort.data.build_ranges import Ranges
-from kohort.data.check_hierarchy import Findings, check, compare
 from kohort.data.column import Column
+from kohort.data.hierarchies.build_hierarchy import Builder, FileSource
+from kohort.data.hierarchies.checks import Findings, check, compare
+from kohort.data.hierarchies.ranges import Ranges
 from kohort.data.hierarchy import Hierarchy
-from kohort.data.pairs import Pairs
-from kohort.data.path_tree import Label, PathTree
+from kohort.data.path_tree import Label, Pairs, PathTree
 from kohort.errors import InputError, counted
 from kohort.files.checked import write_checked
 from kohort.io.amnesia import child_parent_rows, is_amnesia, ranges_of
-from kohort.io.compressed import DAMAGED, plain_suffix
-from kohort.io.source_file import opened
-from kohort.io.text_layout import checked_delimiter, detect_encoding, open_text
-from kohort.io.yaml_events import refuse_endless
+from kohort.io.formats.text_layout import checked_delimiter, detect_encoding, open_text
+from kohort.io.source_file import DAMAGED, opened, plain_suffix
+from kohort.io.yaml_text import refuse_endless
 
 _DELIMITERS = (";", "\t", ",", "|")
 _TREE_FILES = (".yaml", ".yml", ".json")

@@ -16,7 +16,7 @@ from pydantic import (
     model_validator,
 )
 
-from kohort.data.build_hierarchy import Builder, FileSource, from_spec
+from kohort.data.hierarchies.build_hierarchy import Builder, FileSource, from_spec
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import did_you_mean
 from kohort.io.baskets import BasketShape

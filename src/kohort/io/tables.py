@@ -1,157 +1,150 @@
-"""Tables in files: read whole, with the SHA-256 of their bytes, and written back."""
+"""Tables in files: read whole or in batches, with the SHA-256 of their bytes, and written back."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from difflib import get_close_matches
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from kohort.data.dataset import Dataset
 from kohort.errors import InputError, UnsupportedError
-from kohort.io.arrow_files import read_arrow, read_orc, read_parquet, write_arrow, write_parquet
-from kohort.io.columns import Slices
-from kohort.io.compressed import COMPRESSIONS, DAMAGED, plain_suffix
-from kohort.io.delimited import read_delimited, write_delimited
-from kohort.io.folders import Folder
-from kohort.io.header import refuse_doubtful_header
-from kohort.io.json_lines import read_json_lines, write_json_lines
-from kohort.io.source_file import SourceFile, opened
-from kohort.io.text_layout import HEADER_RECORDS, detect_layout
-from kohort.late import LateModule, late_function
+from kohort.io.batch_files import BatchFile, BatchFolder, read_file, reading, unite_schemas, united, why_whole
+from kohort.io.folders import Folder, folder_hash
+from kohort.io.formats import Format, How, format_of, format_to_write, refuse_stray_options, source_format
+from kohort.io.formats.fitting import Slices, refuse_doubles
+from kohort.io.formats.text_layout import Layout, layout_like, layout_of
+from kohort.io.source_file import SourceFile, is_blank, opened, opened_again, state_of
+from kohort.late import LateModule
 from kohort.parameters import check_option
+from kohort.tables.batches import BatchTable
+from kohort.tables.source import Source
 
 if TYPE_CHECKING:
     import polars as pl
 else:
     pl = LateModule("polars")
 
-SUFFIXES = {
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".txt": "csv",
-    ".parquet": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".orc": "orc",
-    ".xlsx": "excel",
-    ".xls": "excel",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".sav": "spss",
-    ".zsav": "spss",
-    ".dta": "stata",
-}
-_NOT_WRITTEN = {".xls": ("Old Excel files (.xls)", ".xlsx"), ".orc": ("ORC files (.orc)", ".parquet")}
-_read_sheet = late_function("kohort.io.excel", "read_excel")
-_read_folder = late_function("kohort.io.folder_tables", "read_folder")
-IN_FOLDERS = ("csv", "parquet", "arrow", "orc", "jsonl")
-COMPRESSIBLE = ("csv", "jsonl")  # read as a stream of bytes; the readers of the others open a name
 
-READERS: dict[str, Callable[[Path], pa.Table]] = {
-    "parquet": read_parquet,
-    "arrow": read_arrow,
-    "orc": read_orc,
-    "jsonl": read_json_lines,
-    "spss": late_function("kohort.io.stat_files", "read_spss"),
-    "stata": late_function("kohort.io.stat_files", "read_stata"),
-}
-WRITERS: dict[str, Callable[[Slices, Path], None]] = {
-    "parquet": write_parquet,
-    "arrow": write_arrow,
-    "jsonl": write_json_lines,
-}
-WHOLE_WRITERS: dict[str, Callable[[pa.Table, Path], None]] = {
-    "excel": late_function("kohort.io.excel", "write_excel"),
-    "spss": late_function("kohort.io.stat_files", "write_spss"),
-    "stata": late_function("kohort.io.stat_files", "write_stata"),
-}
+def read_table(path: str | Path, **said: Any) -> Source:
+    """Read a table; its extension says the format. A folder of files is read as one table.
 
-
-@dataclass(frozen=True)
-class TableFile:
-    """A table as it was in its file, and what is needed to write another like it.
-
-    notes     sentences on what was read, where more than one table could have been meant
-    database  where the records come from, if that is no file but a table or query of a database
-    """
-
-    table: pa.Table
-    format: str
-    sha256: str
-    delimiter: str | None = None
-    encoding: str | None = None
-    notes: tuple[str, ...] = ()
-    database: Any = None
-
-    @cached_property
-    def dataset(self) -> Dataset:
-        """The records."""
-        return Dataset(self.table)
-
-
-def read_table(
-    path: str | Path,
-    *,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    sheet: str | int | None = None,
-    header: bool | None = None,
-    header_option: str = "header",
-) -> TableFile:
-    """Read a table; its extension says the format (see SUFFIXES). A folder of files is read as one table.
-
-    `delimiter` and `encoding` are for delimited text and found out if not given; `sheet` is for
-    Excel. `header` says of both whether the first line names the columns; if not given, a first line
-    that may be a record is refused, and the message names the option `header_option`. Delimited text
-    gives text columns only: no type is guessed. No message shows a cell.
+    `said` holds fields of `How`: `delimiter` and `encoding` are for delimited text and found out if not
+    given; `sheet` is for Excel. `header` says of both whether the first line names the columns; if not given,
+    a first line that may be a record is refused, and the message names the option `header_option`. Delimited
+    text gives text columns only: no type is guessed. No message shows a cell.
     """
     path = Path(path)
+    kind, how = _asked(path, said)
+    if path.is_dir():
+        return _read_folder(Folder.at(path), kind, how)
+    with opened(path, by_name=not kind.compressible) as source:
+        found = read_file(kind, source, how)
+    if not found.table.num_columns or not found.table.num_rows:
+        raise InputError(f"{path} has no records.")
+    return _source(found.table, kind, source.sha256, found.layout, found.notes)
+
+
+def open_in_batches(path: str | Path, **said: Any) -> BatchFile | BatchFolder | str:
+    """A table to be read in batches, with the options of `read_table`; or why it is read whole, in words."""
+    path = Path(path)
+    kind, how = _asked(path, said)
+    if path.is_dir():
+        return _open_folder(Folder.at(path), kind, how)
+    return why_whole(path, kind) or BatchFile.at(path, state_of(path), kind, how)
+
+
+def _asked(path: Path, said: dict[str, Any]) -> tuple[Format, How]:
+    how = How(**said)
     refuse_unreadable(path)
     kind = source_format(path)
-    check_option(header_option.replace("-", "_"), header, bool | None)
-    refuse_stray_options(kind, delimiter, encoding, sheet, header)
-    first_line: dict[str, Any] = {"header": header, "header_option": header_option}
-    if path.is_dir():
-        return _read_folder(path, kind, delimiter=delimiter, encoding=encoding, **first_line)
-    with opened(path, by_name=kind not in COMPRESSIBLE) as source:
-        try:
-            if kind == "csv":
-                file = _read_text(source, delimiter=delimiter, encoding=encoding, **first_line)
-            elif kind == "excel":
-                file = _read_excel(source, sheet=sheet, **first_line)
-            else:
-                file = TableFile(READERS[kind](source), kind, sha256=source.sha256)
-        except (*DAMAGED, pa.ArrowException):
-            raise InputError(f"{path} is damaged, or not what its extension says.") from None
-    refuse_doubles(file.table.column_names, str(path))
-    if not file.table.num_columns or not file.table.num_rows:
-        raise InputError(f"{path} has no records.")
-    return file
+    check_option(how.header_option.replace("-", "_"), how.header, bool | None)
+    refuse_stray_options(kind, how)
+    return kind, how
 
 
-def _read_text(source: SourceFile, **options: Any) -> TableFile:
-    layout = detect_layout(source, **options)
-    refuse_doubles(layout.header, str(source))
-    table = read_delimited(source, layout)
-    return TableFile(table, "csv", source.sha256, layout.delimiter, layout.encoding)
+def bytes_in_memory(path: str | Path) -> int:
+    """The bytes that a table takes in memory, estimated by the size of its files or what these say."""
+    path = Path(path)
+    refuse_unreadable(path)
+    files = Folder.at(path).files if path.is_dir() else (path,)
+    return sum(format_of(file).bytes_in_memory(file) for file in files)
 
 
-def _read_excel(
-    source: SourceFile, *, sheet: str | int | None, header: bool | None, header_option: str
-) -> TableFile:
-    table, notes = _read_sheet(source, sheet=sheet, header=header)
-    if header is None:
-        refuse_doubtful_header(table.column_names, _first_texts(table), str(source), header_option)
-    return TableFile(table, "excel", source.sha256, notes=notes)
+def _read_folder(folder: Folder, kind: Format, how: How) -> Source:
+    how = _like_the_largest(folder, kind, how)
+    hashes: dict[str, str] = {}
+    tables: dict[Path, pa.Table] = {}
+    for file in folder.files:
+        with opened(file, by_name=not kind.compressible) as source:
+            hashes[file.name] = source.sha256
+            own = _own(kind, source, how)
+            if own is not None:
+                tables[file] = read_file(kind, source, own).table
+    folder.refuse_changed()
+    table = united(folder.path, kind, tables)
+    return _source(table, kind, folder_hash(hashes), how.layout, (folder.note_on_hash,))
+
+
+def _open_folder(folder: Folder, kind: Format, how: How) -> BatchFolder | str:
+    if why := next(filter(None, (why_whole(file, kind) for file in folder.files)), None):
+        return why
+    how = _like_the_largest(folder, kind, how)
+    states = {file: state_of(file) for file in folder.files}
+    parts: list[BatchFile] = []
+    for file, state in states.items():
+        with opened_again(file, state, compare=False) as source:
+            own = _own(kind, source, how)
+        part = None if own is None else BatchFile.at(file, state, kind, own)
+        if isinstance(part, str):
+            return part
+        parts += [] if part is None else [part]
+    folder.refuse_changed()
+    schema = unite_schemas(folder.path, kind, {part.path: part.schema for part in parts})
+    hashes = {file.name: state.sha256 for file, state in states.items()}
+    return BatchFolder(folder, kind, tuple(parts), schema, hashes, how.layout)
+
+
+def _like_the_largest(folder: Folder, kind: Format, how: How) -> How:
+    """What is said of the files of a folder, with the layout of the largest one, which all have."""
+    if "delimiter" not in kind.options:
+        return how
+    with opened(folder.largest) as source, reading(source):
+        return replace(how, layout=layout_of(source, how))
+
+
+def _own(kind: Format, source: SourceFile, how: How) -> How | None:
+    """What is said of one file of a folder; None where text has no records."""
+    with reading(source):
+        if kind.compressible and is_blank(source):
+            return None
+        if how.layout is None:
+            return how
+        layout = layout_like(source, how.layout)
+    return None if layout is None else replace(how, layout=layout)
+
+
+def hold(
+    batches: BatchFile | BatchFolder,
+    held: Sequence[str],
+    shown: Sequence[str],
+    seen: Callable[[int], None] | None = None,
+) -> Source:
+    """Read a table in batches for the first time, and hold some columns; see `BatchTable`."""
+    table = BatchTable(batches, held, shown, seen)
+    if not table.n_records:
+        raise InputError(f"{batches.path} has no records.")
+    return _source(table, batches.kind, batches.sha256, batches.layout, batches.notes)
+
+
+def _source(
+    records: pa.Table | BatchTable, kind: Format, sha256: str, layout: Layout | None, notes: tuple[str, ...]
+) -> Source:
+    delimiter, encoding = (None, None) if layout is None else (layout.delimiter, layout.encoding)
+    return Source(records, kind.name, sha256, delimiter, encoding, notes)
 
 
 def write_table(table: pa.Table, path: str | Path, *, delimiter: str | None = None) -> None:
@@ -160,35 +153,22 @@ def write_table(table: pa.Table, path: str | Path, *, delimiter: str | None = No
     `delimiter` is for delimited text, and ignored elsewhere: the input's can be handed on. A full
     disk and the like raise OSError, which `replacing` turns into an InputError.
     """
-    path = Path(path)
-    if writes_slices(path):
-        write_slices(Slices.of(table.unify_dictionaries()), path, delimiter=delimiter)
-        return
-    refuse_doubles(table.column_names, "The table")
-    with _explained(path):
-        WHOLE_WRITERS[format_of(path)](table, path)
+    whole = format_to_write(path).whole
+    write_slices(Slices.of(table if whole else table.unify_dictionaries()), path, delimiter=delimiter)
 
 
 def writes_slices(path: str | Path) -> bool:
     """Whether a table can be written to such a file a slice at a time."""
-    path = Path(path)
-    kind = format_of(path)
-    if (ending := path.suffix.lower()) in _NOT_WRITTEN:
-        what, instead = _NOT_WRITTEN[ending]
-        raise UnsupportedError(f"{what} can be read, not written. Write {instead} instead.")
-    return kind == "csv" or kind in WRITERS
+    return not format_to_write(path).whole
 
 
 def write_slices(slices: Slices, path: str | Path, *, delimiter: str | None = None) -> None:
     """Write a table that comes in slices, in the same way as `write_table`."""
     path = Path(path)
-    kind = format_of(path)
+    kind = format_to_write(path)
     refuse_doubles(slices.schema.names, "The table")
     with _explained(path):
-        if kind == "csv":
-            write_delimited(slices, path, delimiter=delimiter)
-        else:
-            WRITERS[kind](slices, path)
+        kind.code.write(slices, path, delimiter)
 
 
 @contextmanager
@@ -198,34 +178,6 @@ def _explained(path: Path) -> Iterator[None]:
         yield
     except (pa.ArrowNotImplementedError, pl.exceptions.PolarsError):
         raise UnsupportedError(f"{path.suffix} files cannot hold one of the table's column types.") from None
-
-
-def format_of(path: str | Path) -> str:
-    """The format that a file's extension stands for: a value of SUFFIXES."""
-    path = Path(path)
-    kind = SUFFIXES.get(plain_suffix(path))
-    compressed = path.suffix.lower() in COMPRESSIONS
-    if kind is None or (compressed and kind not in COMPRESSIBLE):
-        raise UnsupportedError(
-            f"{path.name}: unknown extension. Known: {', '.join(SUFFIXES)}; delimited text and JSON lines "
-            f"also with {', '.join(COMPRESSIONS)} after it."
-        )
-    return kind
-
-
-def source_format(path: str | Path) -> str:
-    """The format of a file that is read, or of the files of a folder: one for all of them."""
-    path = Path(path)
-    if not path.is_dir():
-        return format_of(path)
-    kinds = {format_of(file): file for file in reversed(Folder.at(path).files)}
-    if len(kinds) > 1:
-        names = ", ".join(repr(file.name) for file in sorted(kinds.values()))
-        raise InputError(f"{path} has files of several formats: {names}. A table is in files of one format.")
-    (kind,) = kinds
-    if kind not in IN_FOLDERS:
-        raise UnsupportedError(f"{path} is a folder of {kinds[kind].suffix} files. Give the name of one.")
-    return kind
 
 
 def refuse_unreadable(path: Path) -> None:
@@ -245,29 +197,3 @@ def _names_beside(path: Path) -> list[str]:
         return sorted(other.name for other in path.parent.iterdir())
     except OSError:
         return []
-
-
-def _first_texts(table: pa.Table) -> list[list[str | None]]:
-    """The first cells of each column, as texts."""
-    cells = (column.slice(0, HEADER_RECORDS).to_pylist() for column in table.columns)
-    return [[None if cell is None else str(cell) for cell in column] for column in cells]
-
-
-def refuse_stray_options(
-    kind: str, delimiter: str | None, encoding: str | None, sheet: str | int | None, header: bool | None
-) -> None:
-    """Refuse options that would be ignored."""
-    if kind != "csv" and (delimiter is not None or encoding is not None):
-        raise InputError(
-            "A delimiter or an encoding can only be given for delimited text (.csv, .tsv, .txt)."
-        )
-    if kind != "excel" and sheet is not None:
-        raise InputError("A sheet can only be given for Excel workbooks (.xlsx, .xls).")
-    if kind not in ("csv", "excel") and header is not None:
-        raise InputError("Only delimited text and Excel workbooks may lack a header; other formats have one.")
-
-
-def refuse_doubles(names: list[str], where: str) -> None:
-    doubles = [repr(name) for name, count in Counter(names).items() if count > 1]
-    if doubles:
-        raise InputError(f"{where}: several columns are called {', '.join(doubles)}. Rename them.")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from kohort.data.profile_baskets import BasketProfile
 from kohort.io.baskets import BasketShape
 from kohort.io.write_spec import comment
-from kohort.io.yaml_dump import dumped, printable
+from kohort.io.yaml_text import dumped, printable
+from kohort.profiling.profile import BasketProfile
 
 _M = 2
 _HIERARCHY = (

@@ -9,9 +9,9 @@ from textwrap import indent, wrap
 from typing import Any
 
 from kohort.algorithms import ALGORITHMS
-from kohort.data.profile import ColumnProfile, Profile
 from kohort.errors import counted
-from kohort.io.yaml_dump import dumped, printable
+from kohort.io.yaml_text import dumped, printable
+from kohort.profiling.profile import ColumnProfile, Profile
 
 _WIDTH = 100
 _ALPHA = 0.5

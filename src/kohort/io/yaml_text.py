@@ -1,15 +1,83 @@
-"""YAML with the line of every key, so that an error can name the place; keys used twice are refused."""
+"""Refuse YAML that is nested too deep or repeats too much by aliases, before anything is built from it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import yaml
 
 from kohort.errors import InputError
-from kohort.io.yaml_events import refuse_endless
+
+DEEPEST = 100  # nested mappings and lists
+MOST_REPEATED = 100_000  # values that aliases may repeat
+
+Refusal = Callable[[int, str], Exception]
+
+
+def refuse_endless(text: str, refuse: Refusal, *, loader: Any = yaml.SafeLoader) -> None:
+    """Raise what `refuse` makes of a line and a reason, where a text is nested too deep or repeats too much.
+
+    Only the events of the parser are looked at, one after another: nothing is built and nothing repeated.
+    """
+    seen = _Seen()
+    event: Any  # what PyYAML's stubs say of its marks differs from version to version
+    for event in yaml.parse(text, Loader=loader):
+        reason = seen.next(event)
+        if reason is not None:
+            raise refuse(event.start_mark.line + 1, reason)
+
+
+@dataclass
+class _Seen:
+    """What was seen of a text so far.
+
+    open      per mapping or list that is not closed yet: its anchor, and the values in it so far
+    sizes     values below each anchor; None while it is open
+    repeated  values that aliases stood for
+    """
+
+    open: list[tuple[str | None, int]] = field(default_factory=list)
+    sizes: dict[str | None, int | None] = field(default_factory=dict)
+    repeated: int = 0
+
+    def next(self, event: Any) -> str | None:
+        """Take the next event; returns the reason to stop here, or None."""
+        if isinstance(event, yaml.CollectionStartEvent):
+            if len(self.open) == DEEPEST:
+                return f"it is nested more than {DEEPEST} deep"
+            self.open.append((event.anchor, 1))
+            self.sizes[event.anchor] = None
+        elif isinstance(event, yaml.CollectionEndEvent):
+            anchor, size = self.open.pop()
+            self._add(anchor, size)
+        elif isinstance(event, yaml.ScalarEvent):
+            self._add(event.anchor, 1)
+        elif isinstance(event, yaml.AliasEvent):
+            return self._repeat(event.anchor)
+        return None
+
+    def _repeat(self, anchor: str | None) -> str | None:
+        size = self.sizes.get(anchor, 0)  # an unknown one is refused when the text is read
+        if size is None:
+            return f"the alias *{anchor} contains itself"
+        self.repeated += size
+        if self.repeated > MOST_REPEATED:
+            return f"its aliases stand for more than {MOST_REPEATED:,} values. Write them out"
+        self._add(None, size)
+        return None
+
+    def _add(self, anchor: str | None, size: int) -> None:
+        if anchor is not None:
+            self.sizes[anchor] = size
+        if self.open:
+            outer, so_far = self.open[-1]
+            self.open[-1] = (outer, so_far + size)
+
+
+# YAML with the line of every key, so that an error can name the place; keys used twice are refused.
 
 
 class Place(NamedTuple):
@@ -77,3 +145,60 @@ def _places(node: yaml.Node, path: tuple, name: str) -> Iterator[tuple[tuple, Pl
         for where, place in _places(value, (*path, key.value), name):
             if where != (*path, key.value):
                 yield where, place
+
+
+# Parts of a spec as YAML text: a key and its value on one line, or spread over several.
+
+
+_NO_LIMIT = 1_000_000  # columns: yaml is to break no line
+
+
+class _Inline(dict):
+    """A mapping that is written on one line."""
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes one entry per line."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _write_inline(dumper: _Dumper, value: _Inline) -> yaml.Node:
+    return dumper.represent_mapping("tag:yaml.org,2002:map", value.items(), flow_style=True)
+
+
+def _write_text(dumper: _Dumper, value: str) -> yaml.Node:
+    # in its other styles, yaml breaks lines at some characters and does not read them back
+    style = None if value.isprintable() else '"'
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+
+_Dumper.add_representer(_Inline, _write_inline)
+_Dumper.add_representer(str, _write_text)
+
+
+def dumped(key: str, value: Any) -> str:
+    """The text `key: value` as YAML on one line, with quotes where they are needed."""
+    return _dump({key: [_Inline(item) for item in value] if isinstance(value, list) else _Inline(value)})
+
+
+def spread(content: Any) -> str:
+    """The content as YAML, an entry per line."""
+    return _dump(content)
+
+
+def _dump(content: Any) -> str:
+    return yaml.dump(
+        content,
+        Dumper=_Dumper,
+        allow_unicode=True,
+        width=_NO_LIMIT,
+        sort_keys=False,
+        default_flow_style=False,
+    )
+
+
+def printable(text: str) -> str:
+    """The text without characters that would end a comment or are not allowed in YAML."""
+    return "".join(character if character.isprintable() else "?" for character in text)

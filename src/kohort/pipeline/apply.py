@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.data.column import Column
-from kohort.data.dataset import Dataset, distinct_rows
+from kohort.data.counting import distinct_rows
+from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InfeasibleError, InputError, UnsupportedError, counted

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kohort.data.dataset import row_keys
+from kohort.data.counting import row_keys
 from kohort.data.domain import STAR
 from kohort.errors import InputError
 from kohort.problem.attribute import Attribute

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from kohort.data.basket_cells import read_baskets
-from kohort.data.baskets import Baskets
+from kohort.data.baskets import Baskets, read_baskets
 from kohort.data.column import Column, code_column
-from kohort.data.counting import count_pairs
-from kohort.data.dataset import Dataset, distinct_rows
+from kohort.data.counting import count_pairs, distinct_rows
+from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.pipeline.people import weights_of
@@ -23,6 +22,7 @@ from kohort.pipeline.size_counts import SizeCounts
 from kohort.problem.attribute import Attribute
 from kohort.problem.histories import Histories
 from kohort.problem.models import PersonCells
+from kohort.tables.memory import MemoryTable
 from kohort.verification.covering import Covering, covering_of
 from kohort.verification.histories import history_of_record
 from kohort.verification.reading import Reading, read_labels
@@ -300,7 +300,7 @@ def _genuine(release: Release) -> tuple[Dataset, np.ndarray]:
         rows = np.arange(release.dataset.n_records) if release.rows is None else release.rows
         return release.shown, rows
     originals = release.original_rows
-    return Dataset(release.arrow.filter(pa.array(originals >= 0))), originals[originals >= 0]
+    return MemoryTable(release.arrow.filter(pa.array(originals >= 0))), originals[originals >= 0]
 
 
 def _labels(release: Release, published: Dataset, attribute: Attribute, rows: np.ndarray) -> Column:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from kohort.algorithms import ItemsAlgorithm, items_algorithm_named
-from kohort.data.build_hierarchy import Builder
+from kohort.data.hierarchies.build_hierarchy import Builder
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
 from kohort.options import options_of

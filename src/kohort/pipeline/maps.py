@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from kohort.data.column import Column, Kind, code_column, unsigned_zero
 from kohort.data.domain import STAR
+from kohort.data.hierarchies.label_ranges import values_in_interval
 from kohort.data.hierarchy import Hierarchy
-from kohort.data.interval_labels import values_in_interval
 from kohort.data.times import moment_of_text
 from kohort.errors import UnsupportedError
 from kohort.pipeline.request import Request

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from kohort.data.arrow_values import value_codes
 from kohort.data.column import Column
-from kohort.data.dataset import Dataset, row_keys
-from kohort.data.value_codes import value_codes
+from kohort.data.counting import row_keys
+from kohort.data.dataset import Dataset
 from kohort.pipeline.prepare import Prepared
 from kohort.pipeline.publish import Published
 from kohort.pipeline.two_files import grouped_by_person

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from kohort.data.arrow_values import person_codes, record_weights
 from kohort.data.dataset import Dataset
-from kohort.data.person_codes import person_codes, record_weights
 from kohort.errors import InputError, counted
 from kohort.pipeline.request import Request
 from kohort.problem.histories import Histories

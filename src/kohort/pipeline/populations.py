@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from kohort.data.dataset import Dataset, distinct_rows
+from kohort.data.counting import distinct_rows
+from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError, counted
 from kohort.problem.attribute import Attribute, PopulationRows

@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from kohort.data.build_hierarchy import Flat, Groups, Order
-from kohort.data.check_hierarchy import check
 from kohort.data.column import Column, unsigned_zero, whole_number
 from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR, Domain
+from kohort.data.hierarchies.build_hierarchy import Flat, Groups, Order
+from kohort.data.hierarchies.checks import check
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InfeasibleError, InputError, UnsupportedError
 from kohort.pipeline.averages import refuse_averages
@@ -32,6 +32,7 @@ from kohort.problem.models import ClassCounts, Model, RiskLimit
 from kohort.problem.problem import Problem, refuse_many_attributes
 from kohort.problem.roles import Roles
 from kohort.problem.sensitive import SensitiveAttribute
+from kohort.tables.memory import MemoryTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +181,7 @@ def _published_values(dataset: Dataset, roles: Roles, perturbed: Mapping[str, pa
     names = roles.having("sensitive")
     if not set(names) & set(perturbed):
         return dataset
-    return Dataset(pa.table({name: perturbed.get(name, dataset.arrow(name)) for name in names}))
+    return MemoryTable(pa.table({name: perturbed.get(name, dataset.arrow(name)) for name in names}))
 
 
 def _refuse_dropping(models: Sequence[Model]) -> None:

@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from kohort.data.basket_cells import read_baskets
-from kohort.data.baskets import Baskets, with_counts_above
-from kohort.data.build_hierarchy import Builder, Order
-from kohort.data.check_hierarchy import check
-from kohort.data.cooccurrence import by_cooccurrence
+from kohort.data.baskets import Baskets, by_cooccurrence, read_baskets, with_counts_above
 from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR
+from kohort.data.hierarchies.build_hierarchy import Builder, Order
+from kohort.data.hierarchies.checks import check
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, counted
 from kohort.pipeline.items import Items

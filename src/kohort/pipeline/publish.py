@@ -11,17 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from kohort.data.basket_cells import joined
+from kohort.data.arrow_values import take_records, value_codes, without_unused
+from kohort.data.baskets import joined
 from kohort.data.codebook import codebook_of, with_codebook
 from kohort.data.compact_column import smallest_type
 from kohort.data.counting import count_codes, stretches_of
 from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR
-from kohort.data.freed_memory import give_memory_back
-from kohort.data.published_dataset import PublishedDataset
-from kohort.data.streamed_dataset import StreamedDataset
-from kohort.data.taking import take_records, without_unused
-from kohort.data.value_codes import value_codes
+from kohort.data.process import give_memory_back
 from kohort.late import LateModule
 from kohort.pipeline.averages import averaged_columns
 from kohort.pipeline.identifiers import masked, pseudonyms
@@ -31,6 +28,8 @@ from kohort.pipeline.shift import days_of_people, shifted
 from kohort.pipeline.two_files import TwoFiles, compared
 from kohort.pipeline.withheld import broken_by, starred
 from kohort.recoding.recoding import PublishedColumn, Recoding
+from kohort.tables.batches import BatchTable, PublishedTable
+from kohort.tables.memory import MemoryTable
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -94,14 +93,14 @@ class Published:
 
     @cached_property
     def shown(self) -> Dataset:
-        """The published table, to be looked at by a stranger; see `PublishedDataset`."""
-        if isinstance(self.dataset, StreamedDataset):
-            return PublishedDataset(self.dataset, self.names, self.columns, self.kept)
-        return Dataset(self.arrow)
+        """The published table, to be looked at by a stranger; see `PublishedTable`."""
+        if isinstance(self.dataset, BatchTable):
+            return PublishedTable(self.dataset, self.names, self.columns, self.kept)
+        return MemoryTable(self.arrow)
 
     def value_codes(self, name: str) -> np.ndarray:
         """Numbers for the values of a published column that depend on them alone: see `value_codes`."""
-        if isinstance(self.dataset, StreamedDataset):
+        if isinstance(self.dataset, BatchTable):
             return self.shown.value_codes(name)
         return value_codes(self._values(name, self.kept))
 
@@ -113,14 +112,14 @@ class Published:
     def held(self) -> Published:
         """The same, with all that is published taken out of the table that came: what happens to it later
         changes nothing of the release."""
-        if not isinstance(self.dataset, StreamedDataset):
+        if not isinstance(self.dataset, BatchTable):
             _ = self.arrow, self._untouched
         return self
 
     @cached_property
     def _untouched(self) -> Any:
         """The columns that are published as they came, as the kind of dataframe that came in; None: Arrow."""
-        if isinstance(self.dataset, StreamedDataset) or self.dataset.is_arrow:
+        if isinstance(self.dataset, BatchTable) or self.dataset.is_arrow:
             return None
         frame = nw.maybe_reset_index(self.dataset.frame)
         names = [name for name in self.names if self.columns.get(name) is None]
@@ -165,7 +164,7 @@ class Published:
 
 def publish(prepared: Prepared, recoding: Recoding) -> Published:
     """The table that a recoding publishes; withheld records are left out where they may not be `*`."""
-    if isinstance(prepared.dataset, StreamedDataset):
+    if isinstance(prepared.dataset, BatchTable):
         give_memory_back()
     request = prepared.request
     columns = replaced_columns(prepared, recoding)

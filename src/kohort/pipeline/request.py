@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 from kohort.algorithms import Algorithm, ItemsAlgorithm
-from kohort.data.build_hierarchy import Builder
+from kohort.data.hierarchies.build_hierarchy import Builder
 from kohort.data.hierarchy import Hierarchy
 from kohort.data.ledger import Ledger
 from kohort.errors import InputError, UnsupportedError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kohort.data.build_hierarchy import Auto, ByFrequency, Mask, Order, Quantiles
+from kohort.data.hierarchies.build_hierarchy import Auto, ByFrequency, Mask, Order, Quantiles
 from kohort.errors import InputError, UnsupportedError
 from kohort.problem.roles import Role
 

@@ -10,6 +10,7 @@ from kohort.data.dataset import Dataset
 from kohort.errors import InputError, UnsupportedError
 from kohort.pipeline.perturb import generator_of
 from kohort.pipeline.request import Request
+from kohort.tables.memory import MemoryTable
 
 
 def sample_size(share: float, n_records: int) -> int:
@@ -33,7 +34,7 @@ def sample_of(dataset: Dataset, request: Request) -> Dataset:
         )
     rng = generator_of(request.key, request.seed, "sample")
     rows = np.sort(rng.choice(dataset.n_records, size, replace=False))
-    return Dataset(dataset.frame[rows.tolist()].to_native())
+    return MemoryTable(dataset.frame[rows.tolist()].to_native())
 
 
 def sample_note(request: Request, n_records: int) -> list[str]:

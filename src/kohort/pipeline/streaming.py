@@ -14,13 +14,12 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.algorithms import Progress
-from kohort.data.published_dataset import PublishedDataset
-from kohort.data.streamed_dataset import StreamedDataset, in_slices
-from kohort.data.taking import take_records
+from kohort.data.arrow_values import take_records
 from kohort.files.drafts import Drafts
 from kohort.pipeline.publish import Published
 from kohort.pipeline.request import Request
 from kohort.problem.roles import Role
+from kohort.tables.batches import BatchTable, PublishedTable, in_slices
 from kohort.verification import SliceCheck
 
 HELD: tuple[Role, ...] = ("quasi-identifier", "sensitive", "person", "weight")
@@ -67,7 +66,7 @@ def published_slices(
     rows_per_slice  how many records a slice has, by the number of columns
     folder          where drafts are put if the records are in another order than the original's
     """
-    assert isinstance(published.shown, PublishedDataset)
+    assert isinstance(published.shown, PublishedTable)
     check = SliceCheck(published.shown)
     with closing(_originals(published, check, progress)) as originals:
         if published.in_order:
@@ -85,7 +84,7 @@ def _originals(
 ) -> Generator[pa.RecordBatch, None, None]:
     """The records of the original that are needed, read again and compared with the first reading."""
     dataset = published.dataset
-    assert isinstance(dataset, StreamedDataset)
+    assert isinstance(dataset, BatchTable)
     names = [name for name in dataset.names if name in dataset.held or name in published.names]
     with closing(dataset.batches.read(names, last=True)) as batches:
         for batch in batches:

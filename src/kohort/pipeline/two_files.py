@@ -14,13 +14,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kohort.data.arrow_values import take_records
 from kohort.data.codebook import codebook_of, with_codebook
 from kohort.data.dataset import Dataset
-from kohort.data.taking import take_records
 from kohort.errors import InfeasibleError, InputError, counted
 from kohort.late import LateModule
 from kohort.pipeline.people import refuse_missing_persons
 from kohort.pipeline.request import Request
+from kohort.tables.memory import MemoryTable
 from kohort.verification import WrittenCheck
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ def _joined(
         own = [name for name in events.names if name != key]
         columns |= {name: (_nullable(events, name), _padded(events, name, event_of)) for name in own}
     fields, arrays = zip(*columns.values())
-    table = Dataset(pa.table(list(arrays), schema=pa.schema(fields)))
+    table = MemoryTable(pa.table(list(arrays), schema=pa.schema(fields)))
     return TwoFiles(people, events, key, items, table, person, nothing, orphans)
 
 
@@ -211,7 +212,7 @@ def refuse_no_events(events: pa.Table) -> None:
 
 def compared(native: Any, verified: pa.Table) -> Any:
     """A dataframe, refused unless it holds what was verified."""
-    found, check = Dataset(native), WrittenCheck.of(verified, "the dataframe", holds_all=True)
+    found, check = MemoryTable(native), WrittenCheck.of(verified, "the dataframe", holds_all=True)
     check.compare(pa.table({name: found.arrow(name) for name in found.names}))
     check.finish()
     return native

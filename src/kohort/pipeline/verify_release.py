@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from kohort.data.check_hierarchy import check
 from kohort.data.dataset import Dataset
+from kohort.data.hierarchies.checks import check
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, did_you_mean
 from kohort.pipeline.populations import population_of

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from kohort.data.dataset import distinct_rows
+from kohort.data.counting import distinct_rows
 
 _NO_EVENTS = frozenset({-1})
 

@@ -1,17 +1,26 @@
-"""The files that a release was made from: what is needed to write others like them, and never over them."""
+"""Where the original of a release comes from: how it is opened, and what is never written over."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from kohort.algorithms import Progress
+from kohort.engines import refuse_cluster
+from kohort.engines.local import too_large_to_hold
+from kohort.errors import InputError
 from kohort.io.baskets import BasketShape
-from kohort.io.databases import DatabaseTable
+from kohort.io.data_files import read_data, refuse_options_of_files, table_of
+from kohort.io.databases import DatabaseTable, is_url
 from kohort.io.databases.reading import DatabaseBatches
-from kohort.io.streamed_files import StreamedFile
-from kohort.io.tables import TableFile
+from kohort.io.tables import bytes_in_memory, hold, open_in_batches
+from kohort.pipeline import Request
 from kohort.pipeline.public import sha256_of_files
+from kohort.pipeline.streaming import columns_to_read, why_not_streamed
+from kohort.tables.batches import BatchTable
+from kohort.tables.source import Source
 
 
 @dataclass(frozen=True)
@@ -27,12 +36,12 @@ class Origin:
     making       for the report: the `command`, the text of the `spec`, and the original's file name, `data`
     """
 
-    file: TableFile | StreamedFile | None = None
+    file: Source | None = None
     shape: BasketShape | None = None
     reads: tuple[Path | DatabaseTable, ...] = ()
     spec_sha256: str | None = None
     making: Mapping[str, str] = field(default_factory=dict)
-    events_file: TableFile | None = None
+    events_file: Source | None = None
     ledger: Path | None = None
 
     @property
@@ -51,3 +60,68 @@ class Origin:
 
 
 DATAFRAME = Origin()
+
+
+# How the file of an original is opened: read into memory or, where it is large, in batches.
+
+
+def open_original(
+    path: str | Path | DatabaseTable,
+    request: Request,
+    shape: BasketShape | None = None,
+    *,
+    progress: Progress | None = None,
+    **reading: Any,
+) -> Source:
+    """Read the file of an original, for a request; `reading` holds the options of `read_table`.
+
+    A small one is read into memory, a large one in batches. Where batches are not possible for what is asked,
+    it is read into memory all the same, and a note says why.
+    """
+    if isinstance(path, DatabaseTable):
+        return _open_database(path, request, shape, progress, reading)
+    if is_url(path):
+        raise InputError("This is the URL of a database: name a table or a query of it, by ko.database(...).")
+    refuse_cluster(request.engine)
+    large = too_large_to_hold(bytes_in_memory(path)) if shape is None else None
+    if large is None:
+        return read_data(path, shape, **reading)
+    why = why_not_streamed(request)
+    opened = open_in_batches(path, **reading) if why is None else why
+    if isinstance(opened, str):
+        note = f"The file was read into memory as a whole, although {large}: {opened}."
+        return read_data(path, **reading).noting(note)
+    note = f"The file was read in batches, because {large}. Only what is searched or protected was held."
+    columns = columns_to_read(request, opened.schema.names)
+    return hold(opened, *columns, _seen(progress, opened.expected)).noting(note)
+
+
+def _open_database(
+    source: DatabaseTable,
+    request: Request,
+    shape: BasketShape | None,
+    progress: Progress | None,
+    reading: dict[str, Any],
+) -> Source:
+    """The records of a database: in memory as long as there is room for them, else in batches."""
+    refuse_options_of_files(shape, reading)
+    refuse_cluster(request.engine)
+    why = why_not_streamed(request)
+    batches = DatabaseBatches(source)
+    table = batches.whole_if(lambda size: why is not None or too_large_to_hold(size) is None)
+    if table is not None:
+        batches.close()
+        return table_of(batches, table)
+    dataset = BatchTable(batches, *columns_to_read(request, batches.schema.names), _seen(progress, 0))
+    if not dataset.n_records:
+        raise InputError(f"{source} has no records.")
+    note = "The records were read in batches. Only what is searched or protected was held."
+    return Source(dataset, "database", batches.sha256, notes=(note,), database=batches)
+
+
+def _seen(progress: Progress | None, expected: int) -> Callable[[int], None]:
+    def seen(n_records: int) -> None:
+        if progress is not None:
+            progress("reading", min(n_records / expected, 1.0) if expected else 0.0)
+
+    return seen

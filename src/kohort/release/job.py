@@ -16,8 +16,6 @@ from kohort.algorithms.kernels.group_costs import costs_by_group
 from kohort.algorithms.solver import Solver
 from kohort.data.dataset import Dataset
 from kohort.errors import InfeasibleError, InternalError
-from kohort.io.streamed_files import StreamedFile
-from kohort.io.tables import TableFile
 from kohort.pipeline.again.counterfeits import n_counterfeits, refuse_counterfeits, with_counterfeits
 from kohort.pipeline.again.tie import TiedRelease, tie_to_ledger
 from kohort.pipeline.choose import Choice, choose
@@ -39,6 +37,8 @@ from kohort.publication import DATAFRAME, Origin
 from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
 from kohort.release.release import Release
+from kohort.tables.memory import MemoryTable
+from kohort.tables.source import Source
 from kohort.verification import Verification
 
 
@@ -61,13 +61,13 @@ def release_of(
     that were read. Notes about the file and those given come before those of the release. Once `stop` returns
     True, the best solution so far is published.
     """
-    file = data if isinstance(data, (TableFile, StreamedFile)) else None
-    events_file = events if isinstance(events, TableFile) else None
+    file = data if isinstance(data, Source) else None
+    events_file = events if isinstance(events, Source) else None
     if dataset is None:
-        dataset = Dataset(data) if file is None else file.dataset
+        dataset = MemoryTable(data) if file is None else file.dataset
     second = None
     if events is not None:
-        second = Dataset(events) if events_file is None else events_file.dataset
+        second = MemoryTable(events) if events_file is None else events_file.dataset
     made = make_release(dataset, request, events=second, progress=progress, seconds=seconds, stop=stop)
     about_files = [note for found in (file, events_file) if found is not None for note in found.notes]
     origin = replace(origin, file=file, events_file=events_file)
@@ -165,10 +165,10 @@ def _files_measured(prepared: Prepared, published: Published) -> Verification:
     assert events is not None
     refuse_no_events(events)
     return verify_release(
-        Dataset(people),
+        MemoryTable(people),
         prepared.request,
         original=prepared.files.people,
-        events=Dataset(events),
+        events=MemoryTable(events),
         original_events=prepared.files.events,
         rows=published.rows,
     )

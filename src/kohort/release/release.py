@@ -364,16 +364,16 @@ class Release(HoldsOriginal):
 
     def _write_as(self, kind: str, path: str | Path, method: str) -> None:
         """Write the published table alone; refused where the ending names another format."""
-        from kohort.io.tables import SUFFIXES, format_of
+        from kohort.io.formats import FORMATS, format_of
 
-        endings = [ending for ending, stands_for in SUFFIXES.items() if stands_for == kind]
+        (wanted,) = (known for known in FORMATS if known.name == kind)
         if self.origin.shape is not None:
             raise InputError(
                 f"{method} writes tables, and this is a file of baskets. Use release.write(path)."
             )
-        if format_of(path) != kind:
+        if format_of(path) is not wanted:
             raise InputError(
-                f"{method} writes files that end in {' or '.join(endings)}. Got {Path(path).name!r}. "
+                f"{method} writes files that end in {' or '.join(wanted.suffixes)}. Got {Path(path).name!r}. "
                 "For other formats, use release.write(path)."
             )
         self.write(path)

@@ -16,22 +16,23 @@ import pyarrow.compute as pc
 from kohort.algorithms import Progress
 from kohort.data.dataset import Dataset
 from kohort.data.formulas import unescaped
-from kohort.data.streamed_dataset import StreamedDataset
 from kohort.errors import InputError, InternalError, UnsupportedError
 from kohort.files.outputs import Outputs
 from kohort.io.baskets import BASKETS, BasketShape, read_basket_file
-from kohort.io.columns import Slices, rows_per_slice
-from kohort.io.compressed import plain_suffix
 from kohort.io.data_files import write_data, write_data_slices
 from kohort.io.databases import DatabaseTable, is_url
 from kohort.io.databases.connection import open_writing
 from kohort.io.databases.reading import DatabaseBatches
 from kohort.io.databases.table_draft import ReadBack, TableDraft, table_draft
-from kohort.io.streamed_files import open_in_batches
-from kohort.io.tables import format_of, read_table, writes_slices
+from kohort.io.formats import Format, format_of
+from kohort.io.formats.fitting import Slices, rows_per_slice
+from kohort.io.source_file import plain_suffix
+from kohort.io.tables import open_in_batches, read_table, writes_slices
 from kohort.pipeline import Request
 from kohort.pipeline.streaming import HELD, published_slices
 from kohort.pipeline.verify_release import verify_release
+from kohort.tables.batches import BatchTable
+from kohort.tables.memory import MemoryTable
 from kohort.verification import WrittenCheck
 
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ def _write_tables(
     """Write the tables, and read each back; their hashes."""
     start, origin, hashes = time.perf_counter(), release.origin, []
     formulas, out = release.request.formulas, places[0]
-    if isinstance(release.dataset, StreamedDataset) and writes_slices(out):
+    if isinstance(release.dataset, BatchTable) and writes_slices(out):
         options: dict[str, Any] = {"delimiter": _delimiter(origin.file, out), "formulas": formulas}
         with published_slices(release.published, rows_per_slice, out.parent, progress) as (
             schema,
@@ -232,21 +233,18 @@ def _load(release: Release, table: TableDraft, progress: Progress | None) -> Non
 
 def _verify(release: Release, written: ReadBack, events: ReadBack | None) -> None:
     """Refuse a table that does not keep the promises, or is not what was verified."""
-    if isinstance(release.dataset, StreamedDataset):
+    if isinstance(release.dataset, BatchTable):
         held = [name for role in HELD for name in release.roles.having(role) if name in written.schema.names]
-        found: Dataset = StreamedDataset(written, held)
+        found: Dataset = BatchTable(written, held)
     else:
-        found = Dataset(written.whole())
-    second = None if events is None else Dataset(events.whole())
+        found = MemoryTable(written.whole())
+    second = None if events is None else MemoryTable(events.whole())
     verdict = verify_release(found, release.request, events=second).verdict
     if not verdict.holds or verdict.records != release.verdict.records:
         raise InternalError(
             "The table in the database does not keep the promises of the release. Nothing was written. "
             "Please report this."
         )
-
-
-_HOLDS_ALL = ("parquet", "arrow")
 
 
 def write_verified(
@@ -284,19 +282,19 @@ def check_file(
     check  makes the check for a place that holds all values, or does not
     """
     kind = format_of(path)
-    checking = check(f"the {path.suffix} file", holds_all=kind in _HOLDS_ALL)
+    checking = check(f"the {path.suffix} file", holds_all=kind.holds_all)
     with _read(path, kind, delimiter) as (sha256, parts):
         for part in parts:
-            checking.compare(unescaped(part) if formulas == "escape" and kind == "csv" else part)
+            checking.compare(unescaped(part) if formulas == "escape" and kind.name == "csv" else part)
     checking.finish()
     return sha256
 
 
 @contextmanager
-def _read(path: Path, kind: str, delimiter: str | None) -> Iterator[tuple[str, Iterator[pa.Table]]]:
+def _read(path: Path, kind: Format, delimiter: str | None) -> Iterator[tuple[str, Iterator[pa.Table]]]:
     """The hash of a file, and its records as its readers see them."""
-    options: dict[str, Any] = {"header": True} if kind in ("csv", "excel") else {}
-    if kind == "csv":
+    options: dict[str, Any] = {"header": True} if "header" in kind.options else {}
+    if "delimiter" in kind.options:
         usual = "\t" if plain_suffix(path) == ".tsv" else ","
         options |= {"delimiter": delimiter or usual, "encoding": "utf-8"}
     with _readable(path):
@@ -305,8 +303,8 @@ def _read(path: Path, kind: str, delimiter: str | None) -> Iterator[tuple[str, I
             found = read_table(path, **options)
             yield found.sha256, iter([found.table])
             return
-        with closing(opened.batches.read(opened.batches.schema.names)) as batches:
-            yield opened.batches.sha256, (pa.Table.from_batches([batch]) for batch in batches)
+        with closing(opened.read(opened.schema.names)) as batches:
+            yield opened.sha256, (pa.Table.from_batches([batch]) for batch in batches)
 
 
 @contextmanager

@@ -12,8 +12,8 @@ import numpy as np
 
 from kohort.data.column import Column
 from kohort.data.domain import STAR
+from kohort.data.hierarchies.label_ranges import Range, Scale, label_ranges
 from kohort.data.hierarchy import Hierarchy
-from kohort.data.label_ranges import Range, Scale, label_ranges
 from kohort.data.numeric_labels import How, Star, numbers_of_labels
 from kohort.errors import InputError, did_you_mean
 from kohort.pipeline.before_after import BeforeAfter

@@ -35,6 +35,7 @@ from kohort.risk.class_tally import (
 )
 from kohort.risk.linkage import ClassIndex
 from kohort.risk.order import order_attack
+from kohort.tables.memory import MemoryTable
 from kohort.verification.covering import read_covering
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def population_of(release: Release, population: Any, labels: tuple[Column, ...],
     Both tables are read together, so that an interval covers values that only one of them has.
     O(distinct people * classes * attributes) at most, mostly far less.
     """
-    everybody = population if isinstance(population, Dataset) else Dataset(population)
+    everybody = population if isinstance(population, Dataset) else MemoryTable(population)
     refuse_lacking(everybody, [column.name for column in labels])
     attributes = attributes_of_both(release.dataset, everybody, release.request)
     n = release.dataset.n_records
@@ -98,7 +99,7 @@ def attributes_of_both(original: Dataset | None, other: Dataset, request: Reques
     """
     names = request.roles.having("quasi-identifier")
     tables = [other] if original is None else [original, other]
-    together = Dataset(
+    together = MemoryTable(
         pa.table({name: pa.chunked_array([_texts(t.column(name)) for t in tables]) for name in names})
     )
     lenient = replace(request, nulls="value", on_missing=dict.fromkeys(names, "suppress"))

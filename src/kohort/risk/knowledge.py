@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from kohort.data.dataset import distinct_rows
+from kohort.data.counting import distinct_rows
 from kohort.errors import counted, percent
 from kohort.pipeline.before_after import BeforeAfter
 from kohort.risk.kernels import people_in_classes, refined

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kohort.data.arrow_values import value_codes
 from kohort.data.column import Column
-from kohort.data.dataset import Dataset, distinct_rows
-from kohort.data.value_codes import value_codes
+from kohort.data.counting import distinct_rows
+from kohort.data.dataset import Dataset
 from kohort.errors import counted
 from kohort.pipeline.before_after import BeforeAfter
 from kohort.verification.covering import Covering

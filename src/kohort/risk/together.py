@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from kohort.data.dataset import distinct_rows
+from kohort.data.counting import distinct_rows
 from kohort.data.ledger import NOBODY, NOWHERE, Ledger, LedgerEntry
 from kohort.errors import counted, percent
 

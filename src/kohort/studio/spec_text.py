@@ -6,8 +6,7 @@ from textwrap import indent
 from typing import Any
 
 from kohort.errors import InputError
-from kohort.io.yaml_dump import dumped, printable, spread
-from kohort.io.yaml_text import load_yaml
+from kohort.io.yaml_text import dumped, load_yaml, printable, spread
 
 _FIRST = ("title", "owner")
 _PROJECT = 1  # the version of project files

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from kohort.data.arrow_values import take_records
 from kohort.data.column import Column
 from kohort.data.counting import Pairs, count_pairs
 from kohort.data.dataset import Dataset
-from kohort.data.taking import take_records
 from kohort.errors import counted
 from kohort.problem.roles import Roles
 from kohort.verification.reading import Reading

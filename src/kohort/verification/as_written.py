@@ -32,15 +32,14 @@ class AsWritten(Dataset):
     def __init__(self, table: Dataset, quasi_identifiers: Iterable[str]) -> None:
         self.table, self.apart = table, frozenset(quasi_identifiers)
         self.names, self.n_records = table.names, table.n_records
-        self._columns: dict[str, Column] = {}
         self._sensitive: dict[str, Column] = {}
 
-    def column(self, name: str) -> Column:
-        if name not in self.apart or name not in self.names:
-            return self.table.column(name)
-        if name not in self._columns:
-            self._columns[name] = _texts_apart(self.table.column(name), _encoded(self.table.arrow(name)))
-        return self._columns[name]
+    def _coded(self, name: str) -> Column:
+        column = self.table.column(name)
+        return _texts_apart(column, _encoded(self.table.arrow(name))) if name in self.apart else column
+
+    def field(self, name: str) -> pa.Field:
+        return self.table.field(name)
 
     def sensitive_column(self, name: str) -> Column:
         if name not in self._sensitive:

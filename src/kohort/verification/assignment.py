@@ -14,7 +14,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from kohort.data.dataset import Dataset, distinct_rows
+from kohort.data.counting import distinct_rows
+from kohort.data.dataset import Dataset
 from kohort.problem.attribute import Attribute
 from kohort.verification.against_original import common_numbers
 from kohort.verification.basket_fit import BasketFit, TooLarge

@@ -13,6 +13,7 @@ from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR
 from kohort.errors import counted
 from kohort.problem.attribute import Attribute
+from kohort.tables.memory import MemoryTable
 from kohort.verification.classes import PublishedClasses
 from kohort.verification.demands import Demands, Original
 from kohort.verification.verdict import Check
@@ -46,7 +47,7 @@ def read_averages(published: Dataset, demands: Demands, original: Original | Non
             checks.append(check)
     arrays = {name: columns.get(name, published.arrow(name)) for name in published.names}
     known = original if original.rows is not None else replace(original, rows=rows)
-    return Dataset(pa.table(arrays)), known, tuple(checks)
+    return MemoryTable(pa.table(arrays)), known, tuple(checks)
 
 
 def _rows(published: Dataset, demands: Demands, original: Original) -> np.ndarray | None:

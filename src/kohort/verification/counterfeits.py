@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from kohort.data.dataset import Dataset, distinct_rows
+from kohort.data.counting import distinct_rows
+from kohort.data.dataset import Dataset
 from kohort.errors import counted
+from kohort.tables.memory import MemoryTable
 from kohort.verification.demands import Demands, Original
 from kohort.verification.promises import Stated, stated
 from kohort.verification.verdict import Check, Verdict
@@ -64,7 +66,7 @@ def _array(original: Original) -> np.ndarray | None:
 
 
 def _taken(published: Dataset, chosen: np.ndarray) -> Dataset:
-    return Dataset(
+    return MemoryTable(
         pa.table({name: published.taken(name, np.flatnonzero(chosen)) for name in published.names})
     )
 

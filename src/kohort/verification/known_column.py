@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kohort.data.arrow_values import long_decimals
 from kohort.data.compact_column import StoredValues
-from kohort.data.value_codes import long_decimals
 
 Rows = np.ndarray | slice
 

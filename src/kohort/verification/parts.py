@@ -16,7 +16,7 @@ from operator import add
 import numpy as np
 import pyarrow as pa
 
-from kohort.data.counted_column import CountedColumn
+from kohort.data.compact_column import CountedColumn
 from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import counted

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.data.compact_column import StoredValues
-from kohort.data.published_dataset import PublishedDataset
 from kohort.errors import InputError, InternalError, KohortError, UnsupportedError
+from kohort.tables.batches import PublishedTable
 from kohort.verification.known_column import (
     HashedColumn,
     KnownColumn,
@@ -30,7 +30,7 @@ class SliceCheck:
     verified  the published table on which the verdict is
     """
 
-    def __init__(self, verified: PublishedDataset) -> None:
+    def __init__(self, verified: PublishedTable) -> None:
         self.original = {name: KnownColumn(values) for name, values in verified.original.held.items()}
         self.published = {
             name: KnownColumn(StoredValues.of(values))

@@ -11,9 +11,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kohort.data.arrow_values import take_records
 from kohort.data.dataset import Dataset
-from kohort.data.taking import take_records
 from kohort.errors import counted
+from kohort.tables.memory import MemoryTable
 from kohort.verification.verdict import Check
 
 _KEY, _PERSON, _EVENT = "key", "person", "event"
@@ -65,7 +66,7 @@ def join_tables(people: Dataset, events: Dataset, key: str, items: str | None) -
     columns = {name: take_records(people.arrow(name), person) for name in people.names}
     columns |= {name: take_records(events.arrow(name), event) for name in others}
     lacks = pc.is_null(event).to_numpy(zero_copy_only=False)
-    return JoinedTables(Dataset(pa.table(columns)), Eventless(lacks, frozenset(others)), checks)
+    return JoinedTables(MemoryTable(pa.table(columns)), Eventless(lacks, frozenset(others)), checks)
 
 
 def _keys(table: Dataset, key: str, place: str) -> pa.Table:
@@ -87,7 +88,7 @@ def _with_lists(people: Dataset, events: Dataset, items: str, person: pa.Array, 
     flat = pa.concat_arrays(values.chunks) if isinstance(values, pa.ChunkedArray) else values
     lists = pa.ListArray.from_arrays(pa.array(offsets), flat, mask=pa.array(sizes == 0))
     columns = {name: take_records(people.arrow(name), person.take(starts)) for name in people.names}
-    return Dataset(pa.table(columns | {items: lists}))
+    return MemoryTable(pa.table(columns | {items: lists}))
 
 
 def _check_columns(people: Dataset, events: Dataset, key: str, items: str | None) -> Check:

@@ -8,11 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from kohort.data.basket_cells import read_baskets
-from kohort.data.baskets import Baskets
+from kohort.data.arrow_values import record_weights
+from kohort.data.baskets import Baskets, read_baskets
 from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
-from kohort.data.person_codes import record_weights
 from kohort.problem.attribute import Attribute
 from kohort.problem.roles import Roles
 from kohort.verification.against_original import check_columns_alone

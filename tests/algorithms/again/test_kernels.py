@@ -13,10 +13,10 @@ from by_definition.vacancies import filled, group_cost
 from kohort.algorithms.again.kernels.growing import grow_columns, part_people
 from kohort.algorithms.again.kernels.swaps import swap_alike
 from kohort.algorithms.again.kernels.vacancies import fill_vacancies
-from kohort.data.dataset import Dataset
 from kohort.pipeline import Request
 from kohort.pipeline.prepare import prepare
 from kohort.problem.roles import Roles
+from kohort.tables.memory import MemoryTable
 
 N = 24
 
@@ -30,7 +30,7 @@ def problem_of(seed):
         models=(ko.KAnonymity(2),),
         hierarchies={"age": ko.intervals(5, 10), "size": None},
     )
-    return prepare(Dataset(table), request).problem
+    return prepare(MemoryTable(table), request).problem
 
 
 @given(st.integers(0, 10_000), st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=8))

@@ -15,9 +15,9 @@ from kohort.algorithms import Run
 from kohort.algorithms.full_domain import incognito, roll_ups
 from kohort.algorithms.full_domain.generalized_table import GeneralizedTable
 from kohort.algorithms.full_domain.incognito import minimal_nodes, valid_generalizations
-from kohort.data.dataset import Dataset
 from kohort.errors import InfeasibleError, UnsupportedError
 from kohort.recoding.lattice import OPEN, STATES
+from kohort.tables.memory import MemoryTable
 from kohort.verification import published_classes, verify_models
 from strategies import cases
 
@@ -29,7 +29,7 @@ small_cases = cases(kinds=("integer", "plain"), free=False, labels=("hierarchy",
 
 @pytest.mark.parametrize(("table", "deassociated"), [(TABLE_2, False), (TABLE_3, True), (TABLE_4, True)])
 def test_tables_2_to_4_are_2_anonymous_and_all_but_the_first_hide_who_has_hiv(table, deassociated):
-    verdict = verify_models(published_classes(Dataset(pa.table(table)), list(JOBS), HIV), HIV)
+    verdict = verify_models(published_classes(MemoryTable(pa.table(table)), list(JOBS), HIV), HIV)
     assert [model.holds for model in verdict.models] == [True, deassociated]
 
 

@@ -4,9 +4,8 @@ import pytest
 
 from kohort.errors import InputError
 from kohort.io.databases import DatabaseTable, database, is_url
-from kohort.io.databases.address import Address
-from kohort.io.databases.database_table import name_parts
-from kohort.io.databases.failures import failure
+from kohort.io.databases.connection import failure
+from kohort.io.databases.database_table import Address, name_parts
 
 SECRET = "s3cr3t"
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kohort.io.databases.content_hash import ContentHash, content_hash
+from kohort.io.databases.reading import ContentHash
+from reading_databases import content_hash
 
 CELLS = st.one_of(st.none(), st.text(max_size=4), st.sampled_from(["\x1f", "\\", "\\N", "\\S", ""]))
 TABLES = st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=8)

@@ -14,8 +14,8 @@ from database_places import DuckdbPlace, SqlitePlace
 from kohort.errors import InputError, UnsupportedError
 from kohort.io.databases import database
 from kohort.io.databases.connection import open_writing, storable
-from kohort.io.databases.content_hash import content_hash
-from kohort.io.databases.reading import DatabaseBatches, read_database
+from kohort.io.databases.reading import DatabaseBatches
+from reading_databases import content_hash, read_database
 
 
 @pytest.fixture

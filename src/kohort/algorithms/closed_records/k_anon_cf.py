@@ -13,7 +13,7 @@ from kohort.algorithms.mining.closed_records import ClosedRecords, MinedRows, gu
 from kohort.algorithms.out_of_time import SHARE_BEFORE, mondrian_instead
 from kohort.algorithms.refusals import refuse_without_hierarchies
 from kohort.algorithms.run import Run
-from kohort.data.dataset import distinct_rows
+from kohort.data.counting import distinct_rows
 from kohort.errors import UnsupportedError
 from kohort.parameters import Within
 from kohort.problem.encoding.lineages import lineages_of

@@ -8,7 +8,7 @@ import numpy as np
 
 from kohort.algorithms.full_domain.roll_ups import ClassTable, LevelNumbers, Levels, RollUps
 from kohort.algorithms.levels import level_nodes
-from kohort.data.dataset import distinct_rows
+from kohort.data.counting import distinct_rows
 from kohort.problem.counted_cells import CountedCells
 from kohort.problem.models import ClassCounts, LabelledClasses, Model, TableModel
 from kohort.problem.problem import Problem

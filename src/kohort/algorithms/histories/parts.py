@@ -10,7 +10,7 @@ import numpy as np
 
 from kohort.algorithms.histories.patterns import WITHHELD, Pattern, settled_patterns
 from kohort.data.column import Column
-from kohort.data.dataset import distinct_rows
+from kohort.data.counting import distinct_rows
 from kohort.errors import InfeasibleError, UnsupportedError, counted
 from kohort.problem.attribute import Attribute
 from kohort.problem.models import NO_CONTEXT, ClassCounts, Model

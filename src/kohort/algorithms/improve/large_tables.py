@@ -19,7 +19,7 @@ from kohort.algorithms.proofs.charge_bound import lower_bound
 from kohort.algorithms.proofs.subset_bound import subset_bound
 from kohort.algorithms.refusals import has_wide_hierarchies
 from kohort.algorithms.run import Run
-from kohort.data.freed_memory import give_memory_back
+from kohort.data.process import give_memory_back
 from kohort.kernels.threads import thread_count
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups

@@ -17,7 +17,7 @@ from kohort.algorithms.proofs.dual_bound import DualPrices, feasible_prices
 from kohort.algorithms.proofs.model_prices import known_model_prices, priced_bound
 from kohort.algorithms.proofs.price_loop import PriceLoop
 from kohort.algorithms.run import Run
-from kohort.data.freed_memory import give_memory_back
+from kohort.data.process import give_memory_back
 from kohort.problem.problem import Problem
 
 _MOST_RECORDS, _MOST_SUPPORT_ROWS = 6_000_000, 400_000_000

@@ -11,7 +11,7 @@ import numpy as np
 from kohort.algorithms.algorithm import ItemsAlgorithm
 from kohort.algorithms.run import Run
 from kohort.algorithms.solver import Solver
-from kohort.data.dataset import distinct_rows
+from kohort.data.counting import distinct_rows
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import UnsupportedError, counted, percent

@@ -15,7 +15,7 @@ from kohort.algorithms.proofs.kernels.dual_prices import PricedRecords
 from kohort.algorithms.proofs.measured_units import in_measured_units
 from kohort.algorithms.proofs.price_loop import PriceLoop
 from kohort.algorithms.run import Run
-from kohort.data.dataset import distinct_rows
+from kohort.data.counting import distinct_rows
 from kohort.kernels.threads import thread_count
 from kohort.problem.encoding.lineages import lineages_of
 from kohort.problem.problem import Problem

@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from kohort.algorithms.run import Run
-from kohort.data.dataset import distinct_rows
+from kohort.data.counting import distinct_rows
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InfeasibleError, InputError, did_you_mean
 from kohort.problem.differential_arithmetic import sampling_rate

@@ -14,7 +14,7 @@ import numpy as np
 from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.run import Run
 from kohort.algorithms.uniting.diversify import diversify
-from kohort.data.dataset import distinct_rows
+from kohort.data.counting import distinct_rows
 from kohort.errors import InfeasibleError, UnsupportedError, counted
 from kohort.problem.models import KAnonymity, Model
 from kohort.problem.problem import Problem

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from kohort.algorithms.uniting.kernels.diversify import merged_cells
-from kohort.data.dataset import distinct_rows
+from kohort.data.counting import distinct_rows
 from kohort.data.domain import STAR
 from kohort.problem.models import ClassCounts
 from kohort.problem.problem import Problem

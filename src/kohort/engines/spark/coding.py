@@ -12,8 +12,7 @@ import pyarrow as pa
 
 from kohort.algorithms.compact_rows import compact_leaves
 from kohort.algorithms.mondrian.region_records import Block
-from kohort.data.compact_column import smallest_type
-from kohort.data.counted_column import CountedColumn
+from kohort.data.compact_column import CountedColumn, smallest_type
 from kohort.engines.spark.packing import packed
 from kohort.engines.spark.source import ROW
 from kohort.engines.spark.workers import one_thread

@@ -8,16 +8,17 @@ from typing import Any
 import pyarrow as pa
 
 from kohort.data.column import refuse_uncodable
-from kohort.data.counted_column import CountedColumn, CountedDataset, counted_column
+from kohort.data.compact_column import CountedColumn, counted_column
 from kohort.engines.spark.failures import spark_failures
 from kohort.engines.spark.source import SparkSource
 from kohort.errors import InputError, UnsupportedError
+from kohort.tables.spark import SparkTable
 
 MOST_VALUES = 1 << 21
 """Distinct values that a column may have whose values the driver holds."""
 
 
-def count_values(source: SparkSource, names: Sequence[str]) -> CountedDataset:
+def count_values(source: SparkSource, names: Sequence[str]) -> SparkTable:
     """The table, of which the values of some columns are counted: each by one group-by on the cluster."""
     columns: dict[str, CountedColumn] = {}
     for name in names:
@@ -39,7 +40,7 @@ def count_values(source: SparkSource, names: Sequence[str]) -> CountedDataset:
                 f"{name!r} was counted. Nothing was written. Run this again on a source that gives the same "
                 "records at every reading."
             )
-    return CountedDataset(source.schema, n_records, columns)
+    return SparkTable(source.schema, n_records, columns)
 
 
 def _counted(name: str, found: pa.Table) -> CountedColumn:

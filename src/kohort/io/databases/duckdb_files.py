@@ -10,13 +10,21 @@ from typing import Any
 import pyarrow as pa
 
 from kohort.errors import InputError, UnsupportedError
-from kohort.io.databases.address import Address
-from kohort.io.databases.connection import DATABASE_TYPE, Reading, load_package, quoted
-from kohort.io.databases.database_files import NewFile, refuse_file_reads, relations_of
-from kohort.io.databases.database_table import DatabaseTable
-from kohort.io.databases.failures import explained
-from kohort.io.databases.storing import not_written, plain_type, stored_as
-from kohort.io.tables import refuse_doubles
+from kohort.io.databases.connection import (
+    DATABASE_TYPE,
+    NewFile,
+    Reading,
+    explained,
+    load_package,
+    not_written,
+    plain_type,
+    quoted,
+    refuse_file_reads,
+    relations_of,
+    stored_as,
+)
+from kohort.io.databases.database_table import Address, DatabaseTable
+from kohort.io.formats.fitting import refuse_doubles
 
 _ROWS = 1 << 17
 _AS_TEXT = ("UUID", "INTERVAL", "TIME WITH TIME ZONE", "BIT", "BIGNUM", "VARINT", "UHUGEINT", "GEOMETRY")

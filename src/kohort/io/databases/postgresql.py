@@ -8,13 +8,15 @@ from typing import Any
 import pyarrow as pa
 
 from kohort.errors import InputError, UnsupportedError
-from kohort.io.databases.adbc import AdbcConnection
-from kohort.io.databases.address import Address
-from kohort.io.databases.connection import quoted
-from kohort.io.databases.database_table import DatabaseTable
-from kohort.io.databases.postgresql_types import refuse_endless_times, selected_columns
-from kohort.io.databases.postgresql_writing import open_writing, storable
-from kohort.io.tables import refuse_doubles
+from kohort.io.databases.connection import AdbcConnection, quoted
+from kohort.io.databases.database_table import Address, DatabaseTable
+from kohort.io.databases.postgresql_writing import (
+    open_writing,
+    refuse_endless_times,
+    selected_columns,
+    storable,
+)
+from kohort.io.formats.fitting import refuse_doubles
 
 __all__ = [
     "PostgresqlReading",

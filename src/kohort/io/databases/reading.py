@@ -1,16 +1,110 @@
-"""The records of a table or query in batches, the same ones at every reading; or all of them in memory."""
+"""The records of a table or query in batches, the same ones at every reading, which a hash of them shows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+import hashlib
+import json
+from collections.abc import Callable, Generator, Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kohort.errors import InputError
 from kohort.io.databases.connection import Reading, open_reading
-from kohort.io.databases.content_hash import ContentHash
 from kohort.io.databases.database_table import DatabaseTable
+
+_BETWEEN, _ESCAPE = b"\x1f", b"\\"
+_MISSING = _ESCAPE + b"N"
+
+
+class ContentHash:
+    """The hash of a table that comes in batches; it takes 32 bytes of memory per record.
+
+    records  how many records there were
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = list(names)
+        self.records = 0
+        self._digests: list[bytes] = []
+        self._in_order = hashlib.sha256()
+
+    def add(self, batch: pa.RecordBatch | pa.Table) -> None:
+        """Take in the next records."""
+        digests = b"".join(_row_digests(part) for part in _batches(batch) if len(part) and part.num_columns)
+        self._digests.append(digests)
+        self._in_order.update(digests)
+        self.records += len(batch)
+
+    @property
+    def in_order(self) -> str:
+        """The hash of the same records in this order."""
+        return self._in_order.hexdigest()
+
+    @property
+    def sha256(self) -> str:
+        """The hash of the table, as hexadecimal digits."""
+        hashed = hashlib.sha256(json.dumps(self.names, ensure_ascii=False).encode())
+        rows = np.frombuffer(b"".join(self._digests), dtype="S32")
+        hashed.update(np.sort(rows).tobytes())
+        return hashed.hexdigest()
+
+
+def _batches(batch: pa.RecordBatch | pa.Table) -> Iterable[pa.RecordBatch]:
+    return [batch] if isinstance(batch, pa.RecordBatch) else batch.to_batches(max_chunksize=1 << 17)
+
+
+def _row_digests(batch: pa.RecordBatch) -> bytes:
+    cells = [_cells(column) for column in batch.columns]
+    rows = pc.binary_join_element_wise(*cells, pa.scalar(_BETWEEN, pa.large_binary()))
+    _, offsets, data = rows.buffers()
+    ends = np.frombuffer(offsets, dtype=np.int64, count=len(rows) + 1)
+    view, sha256 = memoryview(data or b""), hashlib.sha256
+    places = ends.tolist()
+    return b"".join([sha256(view[start:end]).digest() for start, end in pairwise(places)])
+
+
+def _cells(column: pa.Array) -> pa.Array:
+    """Every cell as bytes in which the separator does not occur, and a missing one as no other."""
+    cells = _as_bytes(column)
+    if _has_signs(cells):
+        cells = pc.replace_substring(cells, pattern=_ESCAPE, replacement=_ESCAPE * 2)
+        cells = pc.replace_substring(cells, pattern=_BETWEEN, replacement=_ESCAPE + b"S")
+    return pc.fill_null(cells, pa.scalar(_MISSING, pa.large_binary())) if cells.null_count else cells
+
+
+def _has_signs(cells: pa.Array) -> bool:
+    """Whether a cell may have the sign for escapes or the separator in it."""
+    data = cells.buffers()[2]
+    if data is None:
+        return False
+    found = np.frombuffer(data, dtype=np.uint8)
+    return bool(((found == _ESCAPE[0]) | (found == _BETWEEN[0])).any())
+
+
+def _as_bytes(column: pa.Array) -> pa.Array:
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+    elif isinstance(kind, pa.BaseExtensionType):
+        column = column.storage
+    kind = column.type
+    if pa.types.is_null(kind):
+        return pa.nulls(len(column), pa.large_binary())
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
+        return column.cast(pa.binary()).cast(pa.large_binary())
+    if pa.types.is_nested(kind) or pa.types.is_interval(kind) or pa.types.is_duration(kind):
+        texts = [None if cell is None else str(cell) for cell in column.to_pylist()]
+        return pa.array(texts, pa.large_string()).cast(pa.large_binary())
+    if pa.types.is_timestamp(kind) and kind.tz is not None:  # the moment, whatever the zone it is shown in
+        column = column.cast(pa.timestamp(kind.unit, "UTC")).cast(pa.timestamp(kind.unit))
+    return column.cast(pa.large_string()).cast(pa.large_binary())
+
+
+# The records of a table or query in batches, the same ones at every reading; or all of them in memory.
 
 
 class DatabaseBatches:
@@ -101,15 +195,3 @@ def _changed(source: DatabaseTable, how: str) -> InputError:
         "the table, add an 'order by' to the query that puts the records into one order, and leave out what "
         "is random."
     )
-
-
-def read_database(source: DatabaseTable) -> tuple[pa.Table, str]:
-    """All records of a table or query, and their hash; one without records is refused."""
-    batches = DatabaseBatches(source)
-    try:
-        table = batches.whole()
-        if not table.num_rows:
-            raise InputError(f"{source} has no records.")
-        return table, batches.sha256
-    finally:
-        batches.close()

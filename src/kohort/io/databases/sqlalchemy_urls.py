@@ -12,10 +12,9 @@ import pyarrow as pa
 
 from kohort.errors import InputError, UnsupportedError
 from kohort.io.databases.database_table import DatabaseTable
-from kohort.io.databases.sqlalchemy_connection import SqlalchemyConnection
-from kohort.io.databases.sqlalchemy_relations import relations_read
+from kohort.io.databases.sqlalchemy_connection import SqlalchemyConnection, relations_read
 from kohort.io.databases.sqlalchemy_writing import open_writing, storable
-from kohort.io.tables import refuse_doubles
+from kohort.io.formats.fitting import refuse_doubles
 
 __all__ = ["SqlalchemyReading", "open_reading", "open_writing", "storable"]
 

@@ -17,13 +17,16 @@ from typing import Any
 import pyarrow as pa
 
 from kohort.errors import InputError, KohortError, UnsupportedError
-from kohort.io.databases.connection import Reading
-from kohort.io.databases.database_files import NewFile, refuse_file_reads
+from kohort.io.databases.connection import NewFile, Reading, refuse_file_reads
 from kohort.io.databases.database_table import DatabaseTable
 from kohort.io.databases.postgresql_writing import PostgresqlTable
-from kohort.io.databases.sqlalchemy_connection import SqlalchemyConnection
-from kohort.io.databases.sqlalchemy_relations import UNKNOWN, mysql_relation
-from kohort.io.databases.sqlalchemy_types import column_type, storable
+from kohort.io.databases.sqlalchemy_connection import (
+    UNKNOWN,
+    SqlalchemyConnection,
+    column_type,
+    mysql_relation,
+    storable,
+)
 
 __all__ = ["SqlalchemyWriting", "open_writing", "storable"]
 

@@ -12,13 +12,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kohort.errors import InputError, UnsupportedError
-from kohort.io.databases.adbc import AdbcConnection
-from kohort.io.databases.address import Address
-from kohort.io.databases.connection import Reading, quoted
-from kohort.io.databases.database_files import NewFile, refuse_file_reads, relations_of
-from kohort.io.databases.database_table import DatabaseTable
-from kohort.io.databases.storing import not_written, plain_type, stored_as
-from kohort.io.tables import refuse_doubles
+from kohort.io.databases.connection import (
+    AdbcConnection,
+    NewFile,
+    Reading,
+    not_written,
+    plain_type,
+    quoted,
+    refuse_file_reads,
+    relations_of,
+    stored_as,
+)
+from kohort.io.databases.database_table import Address, DatabaseTable
+from kohort.io.formats.fitting import refuse_doubles
 
 _ROWS = 1 << 16
 _FIRST = {pa.int64(): "0", pa.float64(): "0.0", pa.string(): "''", pa.binary(): "x''"}

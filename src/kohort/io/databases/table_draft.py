@@ -19,8 +19,8 @@ from kohort.errors import InternalError
 from kohort.files.atomic import note_written
 from kohort.files.drafts import Drafts, remove_abandoned
 from kohort.io.databases.connection import Reading, Writing, open_writing, storable
-from kohort.io.databases.content_hash import ContentHash
 from kohort.io.databases.database_table import DatabaseTable
+from kohort.io.databases.reading import ContentHash
 
 
 @contextmanager

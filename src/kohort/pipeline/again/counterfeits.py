@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from kohort.data.arrow_values import take_records
 from kohort.data.dataset import Dataset
-from kohort.data.taking import take_records
 from kohort.errors import InputError, UnsupportedError
 from kohort.late import LateModule
 from kohort.pipeline.perturb import generator_of
 from kohort.pipeline.prepare import Prepared
 from kohort.recoding.placed_groups import PlacedGroups
 from kohort.recoding.recoding import Recoding
+from kohort.tables.memory import MemoryTable
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -117,7 +118,7 @@ def _taken(dataset: Dataset, rows: Mapping[str, np.ndarray]) -> Dataset:
     native = dataset.frame.to_native()
     if isinstance(native, pa.Table):
         columns = [take_records(native.column(name), rows[name]) for name in native.column_names]
-        return Dataset(pa.Table.from_arrays(columns, schema=native.schema))
+        return MemoryTable(pa.Table.from_arrays(columns, schema=native.schema))
     series = [nw.maybe_reset_index(dataset.frame[name][rows[name].tolist()]) for name in dataset.names]
     first = nw.maybe_reset_index(dataset.frame[rows[dataset.names[0]].tolist()])
-    return Dataset(first.with_columns(*series).to_native())
+    return MemoryTable(first.with_columns(*series).to_native())

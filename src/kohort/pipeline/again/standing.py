@@ -11,10 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kohort.algorithms.again.standing import EarlierValues, Standing
+from kohort.data.arrow_values import long_decimals
 from kohort.data.column import Column, whole_number
-from kohort.data.dataset import Dataset, distinct_rows
+from kohort.data.counting import distinct_rows
+from kohort.data.dataset import Dataset
 from kohort.data.ledger import HASH_BYTES, Ledger
-from kohort.data.value_codes import long_decimals
 from kohort.errors import InputError
 from kohort.pipeline.prepare import Prepared
 from kohort.verification.recorded import texts_of_values

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.data.column import Column
-from kohort.data.counted_column import CountedColumn, PartColumn
+from kohort.data.compact_column import CountedColumn, PartColumn
 from kohort.data.domain import STAR
 from kohort.engines.spark.coding import ORIGINAL, PERSON
 from kohort.engines.spark.source import ROW

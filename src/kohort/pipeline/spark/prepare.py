@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from kohort.data.column import code_column
-from kohort.data.counted_column import CountedColumn, CountedDataset
+from kohort.data.compact_column import CountedColumn
 from kohort.data.hierarchy import Hierarchy
 from kohort.engines.spark.coding import PERSON
 from kohort.engines.spark.failures import spark_failures
@@ -26,6 +26,7 @@ from kohort.problem.models import RiskLimit
 from kohort.problem.problem import Problem, refuse_many_attributes
 from kohort.problem.roles import Roles
 from kohort.problem.sensitive import SensitiveAttribute
+from kohort.tables.spark import SparkTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +41,7 @@ class SparkPrepared:
 
     frame: Any
     source: SparkSource
-    dataset: CountedDataset
+    dataset: SparkTable
     request: Request
     roles: Roles
     attributes: tuple[Attribute, ...]
@@ -77,7 +78,7 @@ class SparkPrepared:
 def prepare_on_spark(source: SparkSource, request: Request) -> SparkPrepared:
     """Prepare a table on a cluster; what a cluster cannot do is refused at once."""
     refuse_on_spark(request)
-    roles = settled_roles(CountedDataset(source.schema, 0, {}), request)
+    roles = settled_roles(SparkTable(source.schema, 0, {}), request)
     quasi_identifiers = roles.having("quasi-identifier")
     refuse_many_attributes(len(quasi_identifiers))
     frame, person, n_people = _with_people(source, request, roles)

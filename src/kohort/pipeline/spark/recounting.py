@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from kohort.data.counted_column import CountedColumn
+from kohort.data.compact_column import CountedColumn
 from kohort.engines.spark.coding import PERSON, counted_values
 from kohort.engines.spark.failures import spark_failures
 from kohort.engines.spark.values import quoted

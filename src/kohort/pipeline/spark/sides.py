@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.data.column import Column
-from kohort.data.counted_column import CountedColumn, counted_column
+from kohort.data.compact_column import CountedColumn, counted_column
 from kohort.engines.spark.coding import PERSON
 from kohort.engines.spark.failures import spark_failures
 from kohort.engines.spark.source import ROW

@@ -10,7 +10,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from kohort.data.counted_column import PartOfTable
 from kohort.data.formulas import formula_cells
 from kohort.engines.spark.coding import ORIGINAL, PERSON
 from kohort.engines.spark.failures import spark_failures
@@ -23,6 +22,7 @@ from kohort.pipeline.spark.arranging import Arrangement, digest_of, opened_parts
 from kohort.pipeline.spark.frames import published_schema
 from kohort.pipeline.spark.prepare import SparkPrepared
 from kohort.pipeline.spark.recounting import recounted_people
+from kohort.tables.memory import MemoryTable
 from kohort.verification import (
     Check,
     PartDemands,
@@ -71,11 +71,11 @@ class _PartCheck:
 
     def _found(self, table: pa.Table) -> tuple[PartFound, frozenset[str], dict[str, int]]:
         demands = self.demands
-        shown = PartOfTable(table.select(list(self.arrangement.names)), list(demands.sensitive.values()))
+        shown = MemoryTable(table.select(list(self.arrangement.names)), list(demands.sensitive.values()))
         originals = {a.name: table.column(f"{ORIGINAL}{n}") for n, a in enumerate(demands.attributes)}
         if demands.person is not None:
             originals[demands.person] = table.column(PERSON)
-        found = verify_part(shown, PartOfTable(pa.table(originals)), demands)
+        found = verify_part(shown, MemoryTable(pa.table(originals)), demands)
         extremes = frozenset(
             a.name for a in demands.attributes if shows_extremes(a, shown.arrow(a.name), self.k)
         )

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from kohort.data.dataset import distinct_rows
+from kohort.data.counting import distinct_rows
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import UnsupportedError
 from kohort.problem.attribute import Attribute

@@ -12,6 +12,7 @@ from kohort.data.dataset import Dataset
 from kohort.errors import InputError, InternalError
 from kohort.problem.models.class_counts import ClassCounts
 from kohort.problem.models.model import NO_CONTEXT, Model, ValueContext
+from kohort.tables.memory import MemoryTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +93,6 @@ def check_population(model: str, population: object) -> str | Population:
             raise InputError(f"The 'population' parameter of {model} must name a file, or be a table.")
         return population
     try:
-        return Population(Dataset(population), "a table in memory")
+        return Population(MemoryTable(population), "a table in memory")
     except InputError:
         raise InputError(f"The 'population' parameter of {model} must name a file, or be a table.") from None

@@ -10,6 +10,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 
+from kohort.io import formats
+from kohort.io.source_file import COMPRESSIONS
 from kohort.studio.jobs import JobError
 from kohort.studio.pages.judge import chosen_run
 from kohort.studio.pages.page import Page, back_to, form_of
@@ -20,8 +22,8 @@ from kohort.studio.source import Source
 
 __all__ = ["PAGE", "command_of", "download", "script_of"]
 
-FORMATS = ("csv", "parquet", "xlsx", "jsonl", "arrow")
-_COMPRESSED = ("gz", "zst", "bz2", "xz", "zip")
+FORMATS = tuple(kind.suffixes[0].lstrip(".") for kind in formats.FORMATS if kind.offered)
+_COMPRESSED = (*(suffix.lstrip(".") for suffix in COMPRESSIONS), "zip")
 
 
 async def facts(session: Session, request: Request) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from kohort.data.baskets import Baskets
-from kohort.data.profile_baskets import profile_baskets
 from kohort.errors import UnsupportedError
-from kohort.io.basket_lines import recognized_baskets
-from kohort.io.baskets import BASKETS, BasketShape
-from kohort.io.tables import format_of, refuse_unreadable
+from kohort.io.baskets import BASKETS, BasketShape, recognized_baskets
+from kohort.io.formats import format_of
+from kohort.io.tables import refuse_unreadable
+from kohort.profiling.profile import profile_baskets
 from kohort.studio.worker.cells import first_rows, shortened
 from kohort.studio.worker.telling import Telling
 from kohort.studio.worker.workplace import Source, Workplace, shape_of
@@ -24,7 +24,7 @@ def recognized(source: Source) -> Source:
     """The source with the shape of its baskets, where it holds one per line or is said to; else as it is."""
     path, said = Path(source["path"]), source.get("baskets")
     refuse_unreadable(path)
-    if said is None and (source.get("header") is not None or format_of(path) != "csv"):
+    if said is None and (source.get("header") is not None or format_of(path).name != "csv"):
         return source
     try:
         found = recognized_baskets(path)

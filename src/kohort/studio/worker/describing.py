@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 import kohort as ko
-from kohort.data.dataset import Dataset, distinct_rows
-from kohort.data.person_codes import person_codes
-from kohort.data.profile import ColumnProfile
-from kohort.data.profile_uniqueness import class_sizes, contributions
+from kohort.data.arrow_values import person_codes
+from kohort.data.counting import distinct_rows
+from kohort.data.dataset import Dataset
 from kohort.io.write_spec import suggested_attribute
+from kohort.profiling.profile import ColumnProfile
+from kohort.profiling.uniqueness import class_sizes, contributions
 from kohort.studio.worker.basket_files import open_baskets, recognized
 from kohort.studio.worker.cells import first_rows, shortened
 from kohort.studio.worker.telling import Telling

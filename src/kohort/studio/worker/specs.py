@@ -9,11 +9,11 @@ from typing import Any
 
 from kohort import datasets
 from kohort.algorithms import ALGORITHMS, ITEMS_ALGORITHMS
-from kohort.data.build_hierarchy import FileSource
+from kohort.data.hierarchies.build_hierarchy import FileSource
 from kohort.errors import InputError, KohortError
 from kohort.io.baskets import BASKETS, BasketShape, write_basket_file
+from kohort.io.data_files import read_data
 from kohort.io.databases import database
-from kohort.io.databases.reading import read_database
 from kohort.io.hierarchies import read_source
 from kohort.io.read_spec import parse_spec, read_spec_file
 from kohort.io.spec import Spec
@@ -50,7 +50,7 @@ def write_builtin(workplace: Workplace, telling: Telling, *, name: str, path: st
 def write_query(workplace: Workplace, telling: Telling, *, url: str, query: str, path: str) -> None:
     """Write what a query of a database gives to a private file; the password is in the environment."""
     telling("asking the database", 0.0)
-    table, _ = read_database(database(url, query=query))
+    table = read_data(database(url, query=query)).table
     write_table(table, path)
 
 

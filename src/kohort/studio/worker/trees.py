@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from kohort.data.build_hierarchy import Builder, FileSource, from_spec
-from kohort.data.check_hierarchy import check
 from kohort.data.column import Column
+from kohort.data.hierarchies.build_hierarchy import Builder, FileSource, from_spec
+from kohort.data.hierarchies.checks import check
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
 from kohort.io.hierarchies import HierarchyFile, read_hierarchy, write_hierarchy

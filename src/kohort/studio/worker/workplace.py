@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 
 from kohort.algorithms import Progress
-from kohort.data.basket_cells import read_baskets
-from kohort.data.baskets import Baskets
+from kohort.data.baskets import Baskets, read_baskets
 from kohort.data.dataset import Dataset
 from kohort.io.baskets import BasketShape
 from kohort.io.data_files import read_data
-from kohort.io.tables import TableFile
+from kohort.tables.memory import MemoryTable
+from kohort.tables.source import Source as Opened
 
 if TYPE_CHECKING:
     from kohort.release.release import Release
@@ -34,7 +34,7 @@ def shape_of(source: Source) -> BasketShape | None:
 
 class _Read(NamedTuple):
     key: tuple[Any, ...]
-    file: TableFile
+    file: Opened
     dataset: Dataset
     baskets: dict[tuple[str, str | None], Baskets]
 
@@ -69,7 +69,7 @@ class Workplace:
             }
         return self._judged
 
-    def file(self, source: Source) -> TableFile:
+    def file(self, source: Source) -> Opened:
         """The file of a source, read again only if it has changed."""
         return self._of(source).file
 
@@ -99,5 +99,5 @@ class Workplace:
         kept = [read for read in self._read if read.key[0] != str(path)]
         self._read = kept[-(_MOST_TABLES - 1) :]
         file = read_data(path, shape, header=source.get("header"))
-        self._read.append(_Read(key, file, Dataset(file.table), {}))
+        self._read.append(_Read(key, file, MemoryTable(file.table), {}))
         return self._read[-1]

@@ -1,0 +1,340 @@
+"""Hierarchies of numbers: intervals of given widths, and intervals with about equally many records."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Decimal
+from fractions import Fraction
+from functools import partial
+from itertools import pairwise
+from typing import Annotated, Any
+
+import numpy as np
+
+from kohort.data.column import Column
+from kohort.data.hierarchies import labels_of, tree_over, values_of
+from kohort.data.hierarchy import Hierarchy
+from kohort.errors import InputError, counted
+from kohort.parameters import Within, check_parameters, shown
+
+Number = int | float
+
+_MOST_DECIMALS = 15
+_FARTHEST_APART = 10**12
+_FARTHEST_ORIGIN = 2**52  # distance in intervals; farther ones cannot be counted exactly
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """Nested half-open intervals, the narrowest first, counted from `origin`.
+
+    Values from `top` on are one interval, and so are values below `bottom`; both lie right under the root.
+    Limits are exact decimals: a width of 0.1 gives `[0.3, 0.4)`, and 0.3 is in it.
+    """
+
+    widths: tuple[Number, ...]
+    origin: Number = 0
+    top: Number | None = None
+    bottom: Number | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "widths", _as_tuple(self.widths))
+        for width in self.widths:
+            _require_number("widths", width)
+            if width <= 0:
+                raise InputError(f"The 'widths' of intervals must be positive. Got {width}.")
+        for name in ("origin", "top", "bottom"):
+            value = getattr(self, name)
+            if isinstance(value, np.number):
+                value = value.item()
+                object.__setattr__(self, name, value)
+            if value is not None or name == "origin":
+                _require_number(name, value)
+        _require_multiples(self.widths)
+        if abs(Fraction(_exact(self.origin)) / Fraction(_exact(self.widths[0]))) > _FARTHEST_ORIGIN:
+            raise InputError("The 'origin' of intervals is too far from 0 for widths this narrow.")
+        if self.top is not None and self.bottom is not None and self.bottom >= self.top:
+            raise InputError(
+                f"The 'bottom' of intervals must be below the 'top'. Got {self.bottom} and {self.top}."
+            )
+
+    def build(self, column: Column) -> Hierarchy:
+        values_of(column)
+        numbers = _as_written(column, numbers_of(column))
+        grid = _Grid.of(self.widths, self.origin)
+        like = _exact if numbers.dtype.kind == "O" else np.float64
+        nowhere = np.zeros(len(numbers), dtype=bool)
+        above = nowhere if self.top is None else numbers >= like(self.top)
+        below = nowhere if self.bottom is None else numbers < like(self.bottom)
+        inside = ~(above | below)
+        _require_within_reach(column.name, numbers[inside], grid)
+        levels = []
+        for index, ratio in zip(grid.indices(numbers[inside]), grid.ratios):
+            level = np.empty(len(numbers), dtype=object)
+            level[above] = f">= {_text(self.top)}"
+            level[below] = f"< {_text(self.bottom)}"
+            level[inside] = labels_of(index, partial(self._label, grid, ratio))
+            levels.append(level.tolist())
+        return tree_over(column, levels)
+
+    def to_spec(self) -> dict[str, Any]:
+        spec: dict[str, Any] = {"intervals": list(self.widths)}
+        if self.origin != 0:
+            spec["origin"] = self.origin
+        if self.top is not None:
+            spec["top"] = self.top
+        if self.bottom is not None:
+            spec["bottom"] = self.bottom
+        return spec
+
+    def _label(self, grid: _Grid, ratio: int, index: int) -> str:
+        """The interval as text, cut off at top and bottom."""
+        lo, hi = grid.limit(ratio, index), grid.limit(ratio, index + 1)
+        if self.bottom is not None:
+            lo = max(lo, _exact(self.bottom))
+        if self.top is not None:
+            hi = min(hi, _exact(self.top))
+        return f"[{lo:f}, {hi:f})"
+
+
+def intervals(
+    *widths: Number, origin: Number = 0, top: Number | None = None, bottom: Number | None = None
+) -> Intervals:
+    """Nested intervals of these widths.
+
+    >>> intervals(5, 10, 20).to_spec()
+    {'intervals': [5, 10, 20]}
+    """
+    return Intervals(widths, origin=origin, top=top, bottom=bottom)
+
+
+def numbers_of(column: Column) -> np.ndarray:
+    """The column's values as numbers; raises an error that names a suitable builder if they are none."""
+    if column.numbers is not None and column.kind in ("integer", "float"):
+        return column.numbers
+    if column.kind in ("date", "datetime"):
+        hint = "For dates use date: [month, quarter, year]."
+    else:
+        hint = "Use mask, order, groups or a file for text, and date for ISO dates (2024-03-05)."
+    raise InputError(f"Column {column.name!r} holds {column.kind} values: intervals need numbers. {hint}")
+
+
+def _as_written(column: Column, numbers: np.ndarray) -> np.ndarray:
+    """The numbers or, where they have more digits than a float, exact decimals."""
+    exact = [] if numbers.dtype.kind == "i" else [Decimal(text) for text in values_of(column)]
+    same = all(Decimal(str(number)) == text for number, text in zip(numbers, exact))
+    return numbers if same else np.array(exact, dtype=object)
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """Interval limits in whole units of 10**-decimals, so that nothing is ever rounded twice."""
+
+    origin: int
+    width: int
+    ratios: tuple[int, ...]  # the ratio of each level's width to the finest
+    decimals: dict[int, int]  # the decimals that each level's limits need, by its ratio
+
+    @classmethod
+    def of(cls, widths: Sequence[Number], origin: Number) -> _Grid:
+        decimals = [max(_decimals(width), _decimals(origin)) for width in widths]
+        unit = 10 ** max(decimals)
+        in_units = [int(_exact(width) * unit) for width in widths]
+        ratios = tuple(width // in_units[0] for width in in_units)
+        return cls(int(_exact(origin) * unit), in_units[0], ratios, dict(zip(ratios, decimals)))
+
+    @property
+    def unit(self) -> int:
+        return 10 ** max(self.decimals.values())
+
+    def indices(self, numbers: np.ndarray) -> list[np.ndarray]:
+        """The interval of each number at each level; the coarser ones follow from the finest: they nest."""
+        finest = self._finest(numbers)
+        return [finest // ratio for ratio in self.ratios]
+
+    def limit(self, ratio: int, index: int) -> Decimal:
+        """The lower limit of an interval, with just the decimals of its level."""
+        decimals = self.decimals[ratio]
+        units = (self.origin + index * ratio * self.width) * 10**decimals // self.unit
+        return Decimal(f"{units}E-{decimals}")
+
+    def _finest(self, numbers: np.ndarray) -> np.ndarray:
+        if numbers.dtype.kind == "i" and self.unit == 1 and max(abs(self.origin), self.width) < 2**62:
+            return (numbers - self.origin) // self.width
+        if numbers.dtype.kind == "O":
+            units = [Fraction(number) * self.unit - self.origin for number in numbers]
+            return np.array([unit // self.width for unit in units], dtype=np.int64)
+        index = np.floor((numbers * float(self.unit) - self.origin) / self.width)
+        index -= self._lower(index) > numbers  # rounding may have put a number one interval off
+        index += self._lower(index + 1) <= numbers
+        return index.astype(np.int64)
+
+    def _lower(self, index: np.ndarray) -> np.ndarray:
+        """Lower limits as the floats nearest to their decimal text: one division of whole numbers."""
+        return (self.origin + index * self.width) / float(self.unit)
+
+
+def _as_tuple(widths: Any) -> tuple[Number, ...]:
+    if isinstance(widths, (int, float, np.number)):
+        widths = (widths,)
+    if isinstance(widths, (list, tuple)) and widths:
+        return tuple(width.item() if isinstance(width, np.number) else width for width in widths)
+    raise InputError(
+        f"The 'widths' of intervals must be one or more numbers, such as 5, 10, 20. Got {shown(widths)}."
+    )
+
+
+def _require_number(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not _exact(value).is_finite():
+        raise InputError(f"The '{name}' of intervals must be a finite number. Got {shown(value)}.")
+    if _decimals(value) > _MOST_DECIMALS:
+        raise InputError(f"The '{name}' of intervals may have {_MOST_DECIMALS} decimals. Got {value!r}.")
+
+
+def _require_multiples(widths: Sequence[Number]) -> None:
+    if Fraction(_exact(widths[-1])) / Fraction(_exact(widths[0])) > _FARTHEST_APART:
+        raise InputError(
+            f"The widest of the 'widths' may be {_FARTHEST_APART:,} times the narrowest. Leave some out."
+        )
+    for narrow, wide in pairwise(widths):
+        times, rest = divmod(_exact(wide), _exact(narrow))
+        if rest or times < 2:
+            fits = [_exact(narrow) * n for n in (max(int(times), 2), max(int(times), 2) + 1)]
+            raise InputError(
+                f"Intervals of {wide} are not made of whole intervals of {narrow}. "
+                f"Each width must be a multiple of the one before: {fits[0]:f} or {fits[1]:f} would fit."
+            )
+
+
+def _require_within_reach(name: str, numbers: np.ndarray, grid: _Grid) -> None:
+    if numbers.dtype.kind == "i" and grid.unit == 1:  # exact in whole numbers
+        return
+    far = int((~(np.abs(numbers.astype(float)) * grid.unit / grid.width < 2**52)).sum())
+    if far:
+        raise InputError(
+            f"Column {name!r} has {counted(far, 'value that is', 'values that are')} infinite or too large "
+            "for intervals this narrow. Set top and bottom, or widen the intervals."
+        )
+
+
+def _exact(number: Number) -> Decimal:
+    """The exact decimal that a number is written as: 0.1 is one tenth."""
+    return Decimal(str(number))
+
+
+def _text(number: Number | None) -> str:
+    return "" if number is None else f"{_exact(number):f}"
+
+
+def _decimals(number: Number) -> int:
+    exponent = _exact(number).normalize().as_tuple().exponent
+    assert isinstance(exponent, int)  # finite numbers only
+    return max(-exponent, 0)
+
+
+# Hierarchies of nested intervals that hold about equally many records, for skewed numbers.
+
+
+_SLACK = 0.1  # how far a cut may move to a rounder number, as a share of a part's records
+
+
+@dataclass(frozen=True)
+class Quantiles:
+    """The values are cut into `split` intervals of about equally many records, `depth` times over.
+
+    Limits are round numbers, as far as the parts stay about equal, and the outermost intervals are open
+    (`< 20`, `>= 5000`): neither the least nor the greatest value is shown.
+    """
+
+    split: Annotated[int, Within(2, 1_000_000)] = 3
+    depth: Annotated[int, Within(1, 20)] = 3
+
+    def __post_init__(self) -> None:
+        check_parameters(self, say="The {name!r} of quantiles")
+
+    def build(self, column: Column) -> Hierarchy:
+        numbers_of(column)  # an error if these are none
+        exact = [Decimal(text) for text in values_of(column)]  # floats would be beside their own labels
+        if not all(number.is_finite() for number in exact):
+            raise InputError(f"Column {column.name!r} has infinite values, which quantiles cannot cut.")
+        numbers, which = np.unique(np.array(exact, dtype=object), return_inverse=True)
+        records = np.bincount(which, weights=column.counts[: len(which)])
+        levels = []
+        for limits in self._limits(_Sorted(numbers, np.concatenate([[0], np.cumsum(records)]))):
+            labels = _labels([f"{limits[cut]:f}" for cut in sorted(limits)])
+            levels.append(labels_of(np.searchsorted(sorted(limits), which, side="right"), labels.__getitem__))
+        return tree_over(column, reversed(levels))
+
+    def to_spec(self) -> dict[str, Any]:
+        return {"quantiles": self.split, "depth": self.depth}
+
+    def _limits(self, values: _Sorted) -> list[dict[int, Decimal]]:
+        """The places and numbers at which the sorted values are cut, per level from the coarsest."""
+        levels: list[dict[int, Decimal]] = []
+        limits: dict[int, Decimal] = {}
+        for _ in range(self.depth):
+            ends = [0, *sorted(limits), len(values.numbers)]
+            finer = [values.equal_parts(lo, hi, self.split) for lo, hi in pairwise(ends)]
+            if not any(finer):
+                break
+            limits = limits.copy()
+            for new in finer:
+                limits.update(new)
+            levels.append(limits)
+        return levels
+
+
+def quantiles(split: int = 3, depth: int = 3) -> Quantiles:
+    """Intervals with about equally many records: `split` parts, `depth` times."""
+    return Quantiles(split, depth)
+
+
+def roundest_between(low: float | Decimal, high: float | Decimal) -> Decimal:
+    """A number with few digits that is above `low` and at most `high`.
+
+    >>> roundest_between(18, 25), roundest_between(0.123, 0.456)
+    (Decimal('20'), Decimal('0.4'))
+    """
+    below, most = Decimal(str(low)), Decimal(str(high))
+    digit = (most - below).adjusted() + 1
+    for exponent in (digit, digit - 1):
+        step = Decimal(1).scaleb(exponent)
+        rounded = (most / step).to_integral_value(ROUND_FLOOR) * step
+        if below < rounded <= most:
+            return Decimal(f"{rounded:f}")
+    return most  # neighbours in all their digits
+
+
+@dataclass(frozen=True, eq=False)
+class _Sorted:
+    """Distinct numbers in order, and how many records come before each (and, last, all of them)."""
+
+    numbers: np.ndarray
+    before: np.ndarray
+
+    def equal_parts(self, lo: int, hi: int, parts: int) -> dict[int, Decimal]:
+        """Cuts of the numbers lo..hi-1 into about equal parts, each with its limit."""
+        if hi - lo < 2:
+            return {}
+        part = (self.before[hi] - self.before[lo]) / parts
+        limits = {}
+        for wanted in self.before[lo] + part * np.arange(1, parts):
+            first, last = self._cuts_near(wanted, _SLACK * part, lo, hi)
+            limit = roundest_between(self.numbers[first - 1], self.numbers[last])
+            limits[bisect_left(self.numbers, limit)] = limit
+        return limits
+
+    def _cuts_near(self, wanted: float, slack: float, lo: int, hi: int) -> tuple[int, int]:
+        """The first and last cut within the slack, or else the nearest cut."""
+        first = int(np.searchsorted(self.before, wanted - slack))
+        last = int(np.searchsorted(self.before, wanted + slack, side="right")) - 1
+        if first > last:  # both are next to the wanted place, on its two sides
+            first = last = min(first, last, key=lambda cut: abs(self.before[cut] - wanted))
+        return min(max(first, lo + 1), hi - 1), max(min(last, hi - 1), lo + 1)
+
+
+def _labels(limits: Sequence[str]) -> list[str]:
+    inner = [f"[{a}, {b})" for a, b in pairwise(limits)]
+    return [f"< {limits[0]}", *inner, f">= {limits[-1]}"]

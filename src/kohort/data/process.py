@@ -1,0 +1,79 @@
+"""The process that Kohort runs in: whether it was forked, and memory that is given back."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+
+from kohort.errors import UnsupportedError
+
+_TASKS = Path("/proc/self/task")  # Linux: a folder per thread of this process
+_POLARS_THREAD = re.compile(r"polars-[0-9]+")
+_WHAT_TO_DO = (
+    "Start processes with multiprocessing.get_context('spawn') (or 'forkserver'), "
+    "or do this in the process that was forked."
+)
+
+
+class _Lost:
+    """Whether threads of Polars were running in the parent when this process was forked."""
+
+    polars = False
+
+
+def require_polars_threads(what: str) -> None:
+    """Refuse, in a process that was forked after Polars had been used, what would wait for its threads."""
+    if _Lost.polars:
+        raise UnsupportedError(
+            f"{what} needs the threads of Polars, which this process lacks: it was forked from a process "
+            f"that had used Polars. {_WHAT_TO_DO}"
+        )
+
+
+class _Running:
+    """Whether threads of Polars are running in this process, noted right before it is forked."""
+
+    polars = False
+
+
+def _note_running() -> None:
+    _Running.polars = _Lost.polars or _polars_is_running()
+
+
+def _note_lost() -> None:
+    _Lost.polars = _Running.polars
+
+
+def _polars_is_running() -> bool:
+    """Whether Polars has made its threads, which it does when it first needs them."""
+    if "polars" not in sys.modules:
+        return False
+    try:
+        names = [(task / "comm").read_text() for task in _TASKS.iterdir()]
+    except OSError:  # another system, or a thread that has just ended: better refuse than hang
+        return True
+    return any(_POLARS_THREAD.match(name) for name in names)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_note_running, after_in_child=_note_lost)
+
+
+# Memory that is free, but that allocators keep for later: large tables need it for other things.
+
+
+def give_memory_back() -> None:
+    """Give memory that is free back to the system, so that whoever needs it next can have it.
+
+    Arrow keeps what it had for a batch, and the C library what lies between pieces that are still in use.
+    """
+    pa.default_memory_pool().release_unused()
+    if sys.platform == "linux":
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc has it
+        if trim is not None:
+            trim(0)

@@ -1,0 +1,219 @@
+"""The formats of files, each a line here and a module with the functions of `FormatModule`.
+
+A module is imported when a file of its format is first read or written. What can be said of such files, and
+what they cannot hold, is said here once: lists of suffixes and options everywhere else come from these lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import pyarrow as pa
+
+from kohort.errors import InputError, UnsupportedError
+from kohort.io.folders import Folder
+from kohort.io.source_file import COMPRESSIONS, SourceFile, plain_suffix, text_size
+
+if TYPE_CHECKING:
+    from kohort.io.formats.fitting import Slices
+
+_IN_MEMORY = 2  # bytes in memory per byte of text
+
+
+@dataclass(frozen=True)
+class How:
+    """What is said of a file that is read; what is None is found out.
+
+    header         of text and Excel: whether the first line names the columns
+    header_option  how a message calls that option
+    layout         of text: that of the other files of the same table
+    """
+
+    delimiter: str | None = None
+    encoding: str | None = None
+    sheet: str | int | None = None
+    header: bool | None = None
+    header_option: str = "header"
+    layout: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Read:
+    """A table as it was in its file; `layout` is that of text."""
+
+    table: pa.Table
+    layout: Any = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Reader:
+    """Reads a file in batches of records, some columns at a time.
+
+    schema    the columns and their types, as if the file were read whole
+    batches   reads some columns
+    expected  about how many records there are
+    layout    that of text
+    """
+
+    schema: pa.Schema
+    batches: Callable[[Path, Sequence[str]], Iterator[pa.RecordBatch]]
+    expected: int = 0
+    layout: Any = None
+
+
+class FormatModule(Protocol):
+    """What the module of a format does. Errors of libraries may quote cells: their texts are not shown."""
+
+    def read(self, source: SourceFile, how: How) -> Read:
+        """All records of a file."""
+        ...
+
+    def open_in_batches(self, source: SourceFile, how: How) -> Reader | str:
+        """Look at a file that will be read in batches; or why it is read whole, in words.
+
+        Formats whose files are only read as a whole lack this function."""
+        ...
+
+    def write(self, slices: Slices, path: Path, delimiter: str | None) -> None:
+        """Write a table that comes in slices."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Format:
+    """A format of files.
+
+    options       what can be said of a file that is read: fields of `How`
+    compressible  whether it is read as a stream of bytes; the readers of the others open a name
+    whole         whether its files are only read and written as a whole, and never one table in a folder
+    holds_all     whether every value and every record can be told from any other
+    holds_lists   whether a cell can be a list
+    lacks_keys    whether a record may lack columns that others have
+    needs         the extra that has its library; empty: none
+    not_written   suffixes that are read only, with what they are and the suffix to write instead
+    """
+
+    name: str
+    title: str
+    suffixes: tuple[str, ...]
+    module: str
+    options: tuple[str, ...] = ()
+    compressible: bool = False
+    whole: bool = False
+    holds_all: bool = False
+    holds_lists: bool = False
+    lacks_keys: bool = False
+    needs: str = ""
+    not_written: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+    @property
+    def offered(self) -> bool:
+        """Whether everybody can write it, with nothing else to install."""
+        return not self.needs and self.suffixes[0] not in self.not_written
+
+    @property
+    def code(self) -> FormatModule:
+        """The module that reads and writes it."""
+        return import_module(f"{__name__}.{self.module}")
+
+    def bytes_in_memory(self, path: Path) -> int:
+        """The bytes that a table takes in memory, estimated by the size of its file or by what that says."""
+        if self.compressible:
+            return text_size(path) * _IN_MEMORY
+        estimate = getattr(self.code, "bytes_in_memory", None)
+        return path.stat().st_size if estimate is None else estimate(path)
+
+
+FORMATS = (
+    Format(
+        "csv",
+        "delimited text",
+        (".csv", ".tsv", ".txt"),
+        "delimited",
+        options=("delimiter", "encoding", "header"),
+        compressible=True,
+    ),
+    Format("parquet", "Parquet", (".parquet",), "parquet", holds_all=True, holds_lists=True),
+    Format("arrow", "Arrow", (".arrow", ".feather", ".ipc"), "arrow", holds_all=True, holds_lists=True),
+    Format("orc", "ORC", (".orc",), "orc", not_written={".orc": ("ORC files (.orc)", ".parquet")}),
+    Format(
+        "excel",
+        "Excel workbooks",
+        (".xlsx", ".xls"),
+        "excel",
+        options=("sheet", "header"),
+        whole=True,
+        not_written={".xls": ("Old Excel files (.xls)", ".xlsx")},
+    ),
+    Format(
+        "jsonl",
+        "JSON lines",
+        (".jsonl", ".ndjson", ".json"),
+        "json_lines",
+        compressible=True,
+        holds_lists=True,
+        lacks_keys=True,
+    ),
+    Format("spss", "SPSS files", (".sav", ".zsav"), "stat_files", whole=True, needs="stats"),
+    Format("stata", "Stata files", (".dta",), "stat_files", whole=True, needs="stats"),
+)
+SUFFIXES = {suffix: kind for kind in FORMATS for suffix in kind.suffixes}
+
+
+def format_of(path: str | Path) -> Format:
+    """The format that a file's extension stands for."""
+    path = Path(path)
+    kind = SUFFIXES.get(plain_suffix(path))
+    compressed = path.suffix.lower() in COMPRESSIONS
+    if kind is None or (compressed and not kind.compressible):
+        titles = [known.title for known in FORMATS if known.compressible]
+        raise UnsupportedError(
+            f"{path.name}: unknown extension. Known: {', '.join(SUFFIXES)}; {' and '.join(titles)} "
+            f"also with {', '.join(COMPRESSIONS)} after it."
+        )
+    return kind
+
+
+def format_to_write(path: str | Path) -> Format:
+    """The format of a file that is written; one that is read only is refused."""
+    kind, suffix = format_of(path), Path(path).suffix.lower()
+    if suffix in kind.not_written:
+        what, instead = kind.not_written[suffix]
+        raise UnsupportedError(f"{what} can be read, not written. Write {instead} instead.")
+    return kind
+
+
+def source_format(path: str | Path) -> Format:
+    """The format of a file that is read, or of the files of a folder: one for all of them."""
+    path = Path(path)
+    if not path.is_dir():
+        return format_of(path)
+    kinds = {format_of(file): file for file in reversed(Folder.at(path).files)}
+    if len(kinds) > 1:
+        names = ", ".join(repr(file.name) for file in sorted(kinds.values()))
+        raise InputError(f"{path} has files of several formats: {names}. A table is in files of one format.")
+    (kind,) = kinds
+    if kind.whole:
+        raise UnsupportedError(f"{path} is a folder of {kinds[kind].suffix} files. Give the name of one.")
+    return kind
+
+
+def refuse_stray_options(kind: Format, how: How) -> None:
+    """Refuse options that would be ignored."""
+    if "delimiter" not in kind.options and (how.delimiter is not None or how.encoding is not None):
+        raise InputError(f"A delimiter or an encoding can only be given for {_those_with('delimiter')}.")
+    if "sheet" not in kind.options and how.sheet is not None:
+        raise InputError(f"A sheet can only be given for {_those_with('sheet')}.")
+    if "header" not in kind.options and how.header is not None:
+        titles = " and ".join(known.title for known in FORMATS if "header" in known.options)
+        raise InputError(f"Only {titles} may lack a header; other formats have one.")
+
+
+def _those_with(option: str) -> str:
+    known = [kind for kind in FORMATS if option in kind.options]
+    return " and ".join(f"{kind.title} ({', '.join(kind.suffixes)})" for kind in known)

@@ -1,0 +1,295 @@
+"""Excel workbooks: one sheet, the column names in its first row."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import logging
+import os
+import struct
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+from xml.parsers import expat
+
+import fastexcel
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kohort.errors import InputError, UnsupportedError, counted, did_you_mean
+from kohort.files.checked import write_checked
+from kohort.io.formats import How, Read
+from kohort.io.formats.fitting import (
+    Slices,
+    by_polars,
+    has_no_text,
+    is_fine_or_zoned,
+    long_numbers_as_text,
+    refuse_columns,
+    refuse_distant_dates,
+    times_as_text,
+)
+from kohort.io.formats.header import invented_names, refuse_doubtful_header
+from kohort.io.formats.text_layout import HEADER_RECORDS
+from kohort.io.formats.workbook_flaws import SheetFlaws, xls_flaws, xlsx_flaws
+from kohort.io.source_file import SourceFile
+
+MOST_RECORDS, MOST_COLUMNS, LONGEST_CELL = 1_048_575, 16_384, 32_767
+WORKBOOK_OPTIONS = {"in_memory": True}
+DAY_0 = datetime.date(1899, 12, 31)
+SAME_EVERY_TIME = datetime.datetime(2000, 1, 1)
+"""The creation date of every workbook: equal tables are equal files."""
+
+logging.getLogger("fastexcel.types.dtype").setLevel(logging.ERROR)  # it warns of every empty column
+
+
+def read(source: SourceFile, how: How) -> Read:
+    """Read the first sheet that is not hidden, or the one named (or counted from 0).
+
+    Excel stores numbers as floats and dates as times: columns of whole numbers are read as
+    integers, columns of midnights as dates, columns of times on day 0 as times. Text stays text. Rows
+    without any value are skipped. Merged cells and cells with an error are refused: values would be lost.
+    """
+    try:
+        book = fastexcel.read_excel(os.fspath(source))
+        chosen = choose_sheet(source, book, how.sheet)
+        refuse_flaws(source, chosen)
+        with by_polars("Reading an Excel workbook"):
+            frame = pl.read_excel(
+                os.fspath(source),
+                sheet_name=chosen.name,
+                has_header=how.header is not False,
+                infer_schema_length=None,
+                drop_empty_cols=False,
+                raise_if_empty=False,
+            )
+            frame = frame.with_columns(_clock_times(column) for column in frame)
+    except (fastexcel.FastExcelError, pl.exceptions.PolarsError):
+        raise InputError(f"{source} is damaged, protected by a password, or not an Excel workbook.") from None
+    invented: list[str | None] = [*invented_names(len(chosen.header))]
+    table = _named(source, frame.to_arrow(), invented if how.header is False else chosen.header)
+    if how.header is None:
+        refuse_doubtful_header(table.column_names, _first_texts(table), str(source), how.header_option)
+    return Read(table, notes=chosen.notes)
+
+
+def _first_texts(table: pa.Table) -> list[list[str | None]]:
+    """The first cells of each column, as texts."""
+    cells = (column.slice(0, HEADER_RECORDS).to_pylist() for column in table.columns)
+    return [[None if cell is None else str(cell) for cell in column] for column in cells]
+
+
+def _clock_times(column: pl.Series) -> pl.Series:
+    """Times of day, which Excel stores as moments of the last day of 1899."""
+    if column.dtype == pl.Datetime and column.len() > column.null_count():
+        days = column.dt.date().drop_nulls()
+        if (days == DAY_0).all():
+            return column.dt.time()
+    return column
+
+
+def _named(path: Path, table: pa.Table, header: list[str | None]) -> pa.Table:
+    """The table under its own names, without empty columns that have no name."""
+    kept = []
+    for index, name in enumerate(header[: table.num_columns]):
+        if name:
+            kept.append(index)
+        elif table.column(index).null_count < table.num_rows:
+            raise InputError(f"{path}: column {index + 1} has values but no name in the first row.")
+    return table.select(kept).rename_columns([header[index] for index in kept])
+
+
+def write(slices: Slices, path: Path, delimiter: str | None) -> None:
+    """Write one sheet. Text that begins with '=' stays text; null is a missing cell, '' an empty text."""
+    table = slices.whole()
+    if table.num_rows > MOST_RECORDS or table.num_columns > MOST_COLUMNS:
+        raise UnsupportedError(
+            f"An Excel sheet holds {MOST_RECORDS:,} records and {MOST_COLUMNS:,} columns; the table has "
+            f"{table.num_rows:,} and {table.num_columns:,}. Write CSV or Parquet."
+        )
+    refuse_columns(table.schema, "Excel", has_no_text)
+    refuse_distant_dates(table, "Excel")
+    table = times_as_text(long_numbers_as_text(table), _is_unfit)
+    from xlsxwriter import Workbook  # slow to import, and seldom needed
+
+    file = io.BytesIO()
+    with Workbook(file, WORKBOOK_OPTIONS) as book:
+        book.set_properties({"created": SAME_EVERY_TIME})
+        sheet = book.add_worksheet()
+        for index, name in enumerate(table.column_names):
+            sheet.write_string(0, index, name)
+        row = 1
+        for part in Slices.of(table).plain().tables:
+            _write_cells(book, sheet, part, row)
+            row += part.num_rows
+    write_checked(path, file.getvalue())
+
+
+def _write_cells(book: Any, sheet: Any, part: pa.Table, first_row: int) -> None:
+    for index, field in enumerate(part.schema):
+        write = _cell_writer(book, sheet, field.type)
+        for row, value in enumerate(_python_values(part.column(index)), start=first_row):
+            if value is not None and write(row, index, value):
+                raise UnsupportedError(
+                    f"Column {field.name!r} has text of over {LONGEST_CELL:,} characters, "
+                    "more than an Excel cell holds. Write CSV or Parquet."
+                )
+
+
+def _python_values(column: pa.ChunkedArray) -> list[Any]:
+    """The values as Python objects, which hold microseconds; finer times are texts by now."""
+    if pa.types.is_timestamp(column.type):
+        column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
+    elif pa.types.is_time64(column.type):
+        column = column.cast(pa.time64("us"), safe=False)
+    return column.to_pylist()
+
+
+def _cell_writer(book: Any, sheet: Any, kind: pa.DataType) -> Callable[[int, int, Any], int]:
+    """How a value of the type becomes a cell. The result is 0 if it did."""
+    if pa.types.is_boolean(kind):
+        return sheet.write_boolean
+    if pa.types.is_integer(kind):
+        return sheet.write_number
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return lambda row, column, value: _write_float(sheet, row, column, float(value))
+    if pa.types.is_date(kind):
+        return _date_writer(sheet, book.add_format({"num_format": "yyyy-mm-dd"}))
+    if pa.types.is_timestamp(kind):
+        return _date_writer(sheet, book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"}))
+    if pa.types.is_time(kind):
+        clock = book.add_format({"num_format": "hh:mm:ss"})
+        return lambda row, column, value: sheet.write_datetime(row, column, value, clock)
+    return lambda row, column, value: sheet.write_string(row, column, str(value))
+
+
+def _write_float(sheet: Any, row: int, column: int, value: float) -> int:
+    """Write a float; Excel lacks NaN, which is an empty cell, and infinity, which is text."""
+    if value != value:
+        return 0
+    if value in (float("inf"), float("-inf")):
+        return sheet.write_string(row, column, str(value))
+    return sheet.write_number(row, column, _AllDigits(value))
+
+
+class _AllDigits(float):
+    """A float that is written with as many digits as it takes, 17 of them at most; the package has 16."""
+
+    def __format__(self, form: str) -> str:
+        return float.__repr__(self)
+
+
+def _date_writer(sheet: Any, style: Any) -> Callable[[int, int, Any], int]:
+    return lambda row, column, value: sheet.write_datetime(row, column, value, style)
+
+
+def _is_unfit(column: pa.ChunkedArray) -> bool:
+    """Whether cells cannot hold all of these dates or times: Excel's calendar begins with 1900."""
+    if is_fine_or_zoned(column):
+        return True
+    least = None if pa.types.is_time(column.type) else pc.min(column).as_py()
+    return least is not None and least.year < 1900
+
+
+_NOT_XLSX = (
+    zipfile.BadZipFile,
+    zlib.error,
+    RuntimeError,
+    StopIteration,
+    ElementTree.ParseError,
+    expat.ExpatError,
+)
+_NOT_XLS = (LookupError, ValueError, struct.error)
+_NAMED = 3  # areas of merged cells in a message
+
+
+@dataclass(frozen=True)
+class ChosenSheet:
+    """A sheet: its place in the workbook, its first row as it stands, and what to say about the choice."""
+
+    name: str
+    place: int
+    header: list[str | None]
+    notes: tuple[str, ...] = ()
+
+
+def choose_sheet(path: Path, book: fastexcel.ExcelReader, sheet: str | int | None) -> ChosenSheet:
+    """The sheet of this name or number (hidden or not), else the first one that is not hidden."""
+    names = book.sheet_names
+    if isinstance(sheet, str):
+        if sheet not in names:
+            raise InputError(f"{path} has no sheet {sheet!r}. {did_you_mean(sheet, names)}")
+        return _sheet(book, names.index(sheet))[0]
+    if sheet is not None:
+        if not 0 <= sheet < len(names):
+            raise InputError(f"{path} has {counted(len(names), 'sheet')}; sheet {sheet} is not among them.")
+        return _sheet(book, sheet)[0]
+    for place in range(len(names)):
+        chosen, visible = _sheet(book, place)
+        if visible:
+            return ChosenSheet(chosen.name, place, chosen.header, _notes(path, names, place))
+    raise InputError(f"{path}: every sheet is hidden. Name the one to read (--sheet).")
+
+
+def _sheet(book: fastexcel.ExcelReader, place: int) -> tuple[ChosenSheet, bool]:
+    """A sheet and whether it is shown. Its header is as it stands: reading as a table renames doubles."""
+    loaded = book.load_sheet(place, header_row=None, n_rows=1, dtypes="string")
+    row = loaded.to_arrow()
+    header = [column[0].as_py() for column in row.columns] if row.num_rows else []
+    return ChosenSheet(loaded.name, place, header), loaded.visible == "visible"
+
+
+def _notes(path: Path, names: list[str], place: int) -> tuple[str, ...]:
+    if len(names) == 1:
+        return ()
+    hidden = f", after {counted(place, 'hidden one')}" if place else ""
+    others = counted(len(names) - 1, "other sheet")
+    return (
+        f"{path.name} was read from its sheet {names[place]!r}{hidden}; {others} "
+        f"{'was' if len(names) == 2 else 'were'} not read. --sheet chooses another.",
+    )
+
+
+def refuse_flaws(path: Path, sheet: ChosenSheet) -> None:
+    """Refuse merged cells and cells that lack their value, by where they are and how many."""
+    flaws = _flaws(path, sheet)
+    where = f"{path}, sheet {sheet.name!r}"
+    if flaws.merged:
+        named = ", ".join(flaws.merged[:_NAMED]) + (", ..." if len(flaws.merged) > _NAMED else "")
+        raise InputError(
+            f"{where}: {counted(len(flaws.merged), 'area')} of merged cells ({named}), of which only the "
+            "first cell has the value. Unmerge them and fill in every cell."
+        )
+    if flaws.errors:
+        raise InputError(
+            f"{where}: {counted(flaws.errors.total(), 'cell holds', 'cells hold')} an error such as #DIV/0! "
+            f"or #N/A, by column: {_by_column(flaws.errors)}. Correct them, or clear those that mean a "
+            "missing value."
+        )
+    if flaws.uncalculated:
+        cells = counted(flaws.uncalculated.total(), "cell holds", "cells hold")
+        raise InputError(
+            f"{where}: {cells} a formula without its result, by column: {_by_column(flaws.uncalculated)}. "
+            "Open the file in a spreadsheet program and save it, so that they are calculated."
+        )
+
+
+def _by_column(cells: Counter[str]) -> str:
+    return ", ".join(f"{letters} ({number:,})" for letters, number in sorted(cells.items()))
+
+
+def _flaws(path: Path, sheet: ChosenSheet) -> SheetFlaws:
+    try:
+        if zipfile.is_zipfile(os.fspath(path)):
+            return xlsx_flaws(path, sheet.name)
+        return xls_flaws(path, sheet.place)
+    except (*_NOT_XLSX, *_NOT_XLS):
+        raise InputError(
+            f"{path} cannot be checked for merged cells and errors. Save it as an Excel workbook (.xlsx)."
+        ) from None

@@ -1,0 +1,232 @@
+"""What the formats share: slices with plain text, columns that do not fit, and work by Polars on files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kohort.data.arrow_values import without_dictionaries
+from kohort.data.column import code_column
+from kohort.data.process import require_polars_threads
+from kohort.errors import InputError, UnsupportedError
+from kohort.late import LateModule
+
+if TYPE_CHECKING:
+    import polars as pl
+else:
+    pl = LateModule("polars")
+
+
+CELLS_PER_SLICE = 1 << 21
+LEAST_ROWS_PER_SLICE = 1 << 14
+ROWS = 1 << 17
+"""Records of a batch, where a reader is asked how many."""
+LARGEST_EXACT = 1 << 53
+"""Whole numbers up to this one survive in programs that store every number as a float."""
+
+
+@dataclass(frozen=True)
+class Slices:
+    """A table to write, a slice at a time, so that memory stays bounded: text may be ten times as large as
+    its dictionary. There is at least one slice, for the sake of its header."""
+
+    schema: pa.Schema
+    tables: Iterator[pa.Table]
+
+    @classmethod
+    def of(cls, table: pa.Table) -> Slices:
+        """The slices of a table in memory."""
+        rows = rows_per_slice(table.num_columns)
+        starts = range(0, max(1, table.num_rows), rows)
+        return cls(table.schema, (table.slice(start, rows) for start in starts))
+
+    def whole(self) -> pa.Table:
+        """All slices as one table."""
+        return pa.concat_tables(self.tables)
+
+    def changed(self, change: Callable[[pa.Table], pa.Table]) -> Slices:
+        """Every slice changed in the same way."""
+        schema = change(self.schema.empty_table()).schema
+        return Slices(schema, (change(table) for table in self.tables))
+
+    def plain(self, *, keep: Callable[[pa.DataType], bool] | None = None) -> Slices:
+        """Dictionary and extension columns as plain values, but those of the types to `keep`.
+
+        What pandas and others note about the table is left out: it may describe the original.
+        """
+        schema = pa.schema([field.with_type(_plain_type(field.type, keep)) for field in self.schema])
+        return Slices(schema, (table.cast(schema) for table in self.tables))
+
+
+def rows_per_slice(n_columns: int) -> int:
+    """How many records of a table with so many columns are written at a time."""
+    return max(LEAST_ROWS_PER_SLICE, CELLS_PER_SLICE // max(1, n_columns))
+
+
+def _plain_type(kind: pa.DataType, keep: Callable[[pa.DataType], bool] | None) -> pa.DataType:
+    if keep is not None and keep(kind):
+        return kind
+    return without_dictionaries(kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind)
+
+
+def refuse_columns(schema: pa.Schema, format_name: str, refused: Callable[[pa.DataType], bool]) -> None:
+    """Raise an UnsupportedError that names the columns a format cannot hold."""
+    names = [repr(field.name) for field in schema if refused(_plain_type(field.type, None))]
+    if names:
+        raise UnsupportedError(
+            f"{format_name} cannot hold columns of this type: {', '.join(names)}. "
+            "Leave them out, or write Parquet (.parquet)."
+        )
+
+
+def refuse_doubles(names: Sequence[str], where: str) -> None:
+    """Raise an InputError that names the columns whose name another one has."""
+    doubles = [repr(name) for name, count in Counter(names).items() if count > 1]
+    if doubles:
+        raise InputError(f"{where}: several columns are called {', '.join(doubles)}. Rename them.")
+
+
+def is_not_encoded_text(kind: pa.DataType) -> bool:
+    """Whether a type is no dictionary of texts, which may be another one in each slice."""
+    if not pa.types.is_dictionary(kind):
+        return True
+    return not (pa.types.is_string(kind.value_type) or pa.types.is_large_string(kind.value_type))
+
+
+def holds_bytes(kind: pa.DataType) -> bool:
+    """Whether there are raw bytes in the type, at any depth."""
+    if pa.types.is_nested(kind):
+        return any(holds_bytes(kind.field(index).type) for index in range(kind.num_fields))
+    return any(
+        test(kind)
+        for test in (
+            pa.types.is_binary,
+            pa.types.is_large_binary,
+            pa.types.is_fixed_size_binary,
+            pa.types.is_binary_view,
+        )
+    )
+
+
+def has_no_text(kind: pa.DataType) -> bool:
+    """Whether values of the type have no agreed form in one cell."""
+    return pa.types.is_nested(kind) or holds_bytes(kind) or pa.types.is_duration(kind)
+
+
+def long_numbers_as_text(table: pa.Table) -> pa.Table:
+    """The table with columns of numbers too long for a float as text: no digit is lost."""
+    for index, field in enumerate(table.schema):
+        number = pa.types.is_integer(field.type) or pa.types.is_decimal(field.type)
+        if number and _has_long_numbers(table.column(index)):
+            table = table.set_column(index, field.name, table.column(index).cast(pa.string()))
+    return table
+
+
+def _has_long_numbers(column: pa.ChunkedArray) -> bool:
+    ends = pc.min_max(column).as_py()
+    if ends["min"] is None:
+        return False
+    scale = column.type.scale if pa.types.is_decimal(column.type) else 0
+    return max(-ends["min"], ends["max"]) * 10**scale > LARGEST_EXACT
+
+
+def times_as_text(table: pa.Table, unfit: Callable[[pa.ChunkedArray], bool]) -> pa.Table:
+    """The table with dates and times that a program would change as text: nothing of them is lost."""
+    for index, field in enumerate(table.schema):
+        if pa.types.is_temporal(field.type) and unfit(table.column(index)):
+            coded = code_column(field.name, table.column(index))
+            texts = pa.array(coded.texts, pa.string()).take(pa.array(coded.codes))
+            table = table.set_column(index, field.name, texts)
+    return table
+
+
+def is_fine_or_zoned(column: pa.ChunkedArray) -> bool:
+    """Whether times are finer than a millisecond, or of a time zone: most programs would cut that off."""
+    kind = column.type
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        return True
+    per_millisecond = {"us": 1_000, "ns": 1_000_000}.get(getattr(kind, "unit", ""))
+    if per_millisecond is None:
+        return False
+    ticks = column.cast(pa.int64())
+    whole = pc.multiply(pc.divide(ticks, per_millisecond), per_millisecond)
+    return bool(pc.any(pc.not_equal(ticks, whole)).as_py())
+
+
+# Work that Polars does on files: refused where it would hang, its panics turned into errors of our own.
+
+
+_DAY_1, _LAST_DAY = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31, in days since 1970
+_PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+
+
+@contextmanager
+def by_polars(what: str) -> Iterator[None]:
+    """Do some work with Polars; `what` is the subject of the sentence in an error: `Writing CSV`.
+
+    A panic of Polars is no `Exception`, so that `except Exception` does not catch it.
+    """
+    require_polars_threads(what)
+    try:
+        yield
+    except pl.exceptions.PanicException:  # its text may quote cells
+        raise UnsupportedError(
+            f"{what} failed: Polars cannot cope with a type or a value of some column. Convert columns of "
+            "unusual types to text, or use Parquet (.parquet)."
+        ) from None
+
+
+def wide_decimals_as_text(table: pa.Table) -> pa.Table:
+    """The table with decimals of more than 38 digits, which Polars lacks, as text: no digit is lost."""
+    for index, field in enumerate(table.schema):
+        if pa.types.is_decimal256(_values(field.type)):
+            plain = table.column(index).cast(_values(field.type)).cast(pa.string())
+            table = table.set_column(index, field.name, plain)
+    return table
+
+
+def refuse_distant_dates(table: pa.Table, format_name: str) -> None:
+    """Refuse dates and times that have no text of the usual form, since their year is not 1 to 9999."""
+    names = [repr(name) for name in table.column_names if _has_distant_dates(table.column(name))]
+    if names:
+        raise UnsupportedError(
+            f"{format_name} cannot hold dates outside the years 1 to 9999, as in {', '.join(names)}. "
+            "Correct them, leave the columns out, or write Parquet (.parquet)."
+        )
+
+
+def with_usual_dates(format_name: str) -> Callable[[pa.Table], pa.Table]:
+    """A function that returns a table as it is, or refuses its dates: see `refuse_distant_dates`."""
+
+    def checked(table: pa.Table) -> pa.Table:
+        refuse_distant_dates(table, format_name)
+        return table
+
+    return checked
+
+
+def _has_distant_dates(column: pa.ChunkedArray) -> bool:
+    kind = _values(column.type)
+    if pa.types.is_date32(kind):
+        per_day, margin = 1, 0
+    elif pa.types.is_date64(kind):
+        per_day, margin = _PER_DAY["ms"], 0
+    elif pa.types.is_timestamp(kind):
+        per_day, margin = _PER_DAY[kind.unit], int(kind.tz is not None)  # zones move the ends by hours
+    else:
+        return False
+    integer = pa.int32() if pa.types.is_date32(kind) else pa.int64()
+    ends = pc.min_max(column.cast(kind).cast(integer)).as_py()
+    if ends["min"] is None:
+        return False
+    return ends["min"] // per_day < _DAY_1 + margin or ends["max"] // per_day > _LAST_DAY - margin
+
+
+def _values(kind: pa.DataType) -> pa.DataType:
+    return kind.value_type if pa.types.is_dictionary(kind) else kind

@@ -1,0 +1,374 @@
+"""SPSS (.sav, .zsav) and Stata (.dta) files, with the labels of their columns and codes."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from string import ascii_lowercase
+from types import ModuleType
+from typing import Any, Literal
+
+import polars as pl
+import pyarrow as pa
+
+from kohort.data.codebook import Codebook, Value, codebook_of, with_codebook
+from kohort.errors import InputError
+from kohort.extras import missing_package
+from kohort.io.formats import How, Read
+from kohort.io.formats.fitting import (
+    LARGEST_EXACT,
+    Slices,
+    by_polars,
+    has_no_text,
+    is_fine_or_zoned,
+    long_numbers_as_text,
+    refuse_columns,
+    refuse_distant_dates,
+    times_as_text,
+    wide_decimals_as_text,
+)
+from kohort.io.source_file import SourceFile
+
+_LONGEST_LABEL = 120  # bytes: SPSS cuts off longer ones
+_FAR = 100_000  # how far above and below the codes of the file new ones are looked for
+Program = Literal["SPSS", "Stata"]
+
+
+@dataclass(frozen=True, eq=False)
+class CodedTable:
+    """A table in codes, and by column what the file says about them; see Codebook."""
+
+    frame: pl.DataFrame
+    column_labels: dict[str, str] = field(default_factory=dict)
+    value_labels: dict[str, dict[Any, str]] = field(default_factory=dict)
+    missing: dict[str, list[Any]] = field(default_factory=dict)
+    measures: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class _CodedColumn:
+    values: pl.Series
+    labels: dict[Any, str] = field(default_factory=dict)
+    missing: list[Any] = field(default_factory=list)
+    measure: str | None = None
+
+
+def coded_table(table: pa.Table, program: Program) -> CodedTable:
+    """The codes and labels by which a program stores a table; `table` holds plain values, no dictionaries."""
+    columns: list[pl.Series] = []
+    coded = CodedTable(pl.DataFrame())
+    for about, values in zip(table.schema, table.columns):
+        name, book = about.name, codebook_of(about)
+        column = _coded(pl.Series(name, pl.from_arrow(values)), book or Codebook(), program)
+        columns.append(column.values)
+        notes: tuple[tuple[dict[str, Any], Any], ...] = (
+            (coded.column_labels, None if book is None else book.label),
+            (coded.value_labels, column.labels),
+            (coded.missing, column.missing),
+            (coded.measures, column.measure),
+        )
+        for notes_of_kind, note in notes:
+            if note:
+                notes_of_kind[name] = note
+    return CodedTable(
+        pl.DataFrame(columns), coded.column_labels, coded.value_labels, coded.missing, coded.measures
+    )
+
+
+def _coded(values: pl.Series, book: Codebook, program: Program) -> _CodedColumn:
+    if values.dtype == pl.String:
+        return _coded_categories(values, book, program) if book.categories else _CodedColumn(values)
+    as_it_was = [part for part in book.missing if isinstance(part, str) == (program == "Stata")]
+    labels = {code: label for code, label in book.labels if not isinstance(code, str)}
+    if isinstance(book.null_code, (int, float)) and as_it_was:
+        values = values.fill_null(book.null_code)
+    return _CodedColumn(values, labels, as_it_was, book.measure)
+
+
+def _coded_categories(values: pl.Series, book: Codebook, program: Program) -> _CodedColumn:
+    """The codes of categories, those of the file and new ones; text where a new label is too long."""
+    new = sorted(set(values.drop_nulls().unique().to_list()) - set(book.code_of_text))
+    if any(len(text.encode()) > _LONGEST_LABEL for text in new):
+        return _CodedColumn(values)
+    labels = {code: label for code, label in book.labels if label}
+    numbers = [code for code, _ in book.labels if not isinstance(code, str)]
+    if not numbers:  # the codes are texts, and a generalized value is its own code
+        if program == "Stata":
+            return _CodedColumn(values)
+        return _CodedColumn(values.replace(book.code_of_text), labels, list(book.missing), book.measure)
+    free = _free_codes(numbers, book)
+    code_of: dict[str, Value] = book.code_of_text | dict(zip(new, free))
+    other, missing = _missing_as_in(program, book, free)
+    code_of = {text: other.get(code, code) for text, code in code_of.items()}
+    alike = _alike(code_of.values())
+    code_of = {text: alike[code] for text, code in code_of.items()}
+    labels = {alike[other.get(code, code)]: label for code, label in labels.items()}
+    labels |= {code_of[text]: text for text in new}
+    return _CodedColumn(_as_codes(values, code_of), labels, missing, book.measure)
+
+
+def _free_codes(numbers: list[Any], book: Codebook) -> Iterator[int]:
+    """Whole numbers that are no codes yet and do not mean missing: above the codes, then below them."""
+    top, bottom = int(max(numbers)), int(min(numbers))
+    wanted = chain(range(top + 1, top + _FAR), range(bottom - 1, bottom - _FAR, -1))
+    return (code for code in wanted if not book.means_missing(code))
+
+
+def _missing_as_in(
+    program: Program, book: Codebook, free: Iterator[int]
+) -> tuple[dict[Value, Value], list[Any]]:
+    """New codes for those that mean missing, where the other program wrote the file, and what is missing."""
+    letters = [code for code in book.missing_codes if isinstance(code, str)]
+    numbers = [code for code in book.missing_codes if not isinstance(code, str)]
+    if program == "SPSS" and letters:
+        other: dict[Value, Value] = dict(zip(letters, free))
+        return other, [{"lo": min(other.values()), "hi": max(other.values())}]
+    if program == "Stata" and numbers:
+        other = dict(zip(numbers, ascii_lowercase))
+        return other, list(other.values())
+    return {}, list(book.missing)
+
+
+def _alike(codes: Iterable[Value]) -> dict[Value, Value]:
+    """Codes as numbers of one type: the package takes a mixture for texts."""
+    known = set(codes)
+    whole = all(isinstance(code, str) or float(code).is_integer() for code in known)
+    number: type[int] | type[float] = int if whole else float
+    return {code: code if isinstance(code, str) else number(code) for code in known}
+
+
+def _as_codes(values: pl.Series, code_of: dict[str, Value]) -> pl.Series:
+    """The values as codes: numbers, or objects where some are letters of Stata."""
+    if any(isinstance(code, str) for code in code_of.values()):
+        codes = [None if text is None else code_of[text] for text in values.to_list()]
+        return pl.Series(values.name, codes, dtype=pl.Object)
+    kind = pl.Int64 if all(isinstance(code, int) for code in code_of.values()) else pl.Float64
+    return values.replace_strict(code_of, default=None, return_dtype=kind)
+
+
+# SPSS (.sav, .zsav) and Stata (.dta) files, with the labels of their columns and codes.
+
+
+READERS = {"write_sav": "read_sav", "write_dta": "read_dta"}
+
+
+def read(source: SourceFile, how: How) -> Read:
+    """Read a file: labels in place of codes; see `_meaningful_table`."""
+    stata = source.suffix.lower() == ".dta"
+    function, title = ("read_dta", "a Stata file") if stata else ("read_sav", "an SPSS file")
+    try:
+        frame, notes = _as_stored(source, function)
+    except ValueError:
+        raise InputError(f"{source} is damaged, or not {title}.") from None
+    with by_polars(f"Reading {title}"):
+        return Read(_meaningful_table(frame, notes))
+
+
+def write(slices: Slices, path: Path, delimiter: str | None) -> None:
+    """Write a file; null text becomes '', since neither program has missing texts."""
+    if path.suffix.lower() == ".dta":
+        coded = _coded_for("Stata", slices.whole())
+        _write(coded, path, "write_dta", "Stata", missing_user_values=coded.missing or None)
+        return
+    coded = _coded_for("SPSS", slices.whole())
+    options = {"missing_ranges": coded.missing or None, "variable_measure": coded.measures or None}
+    _write(coded, path, "write_sav", "SPSS", compress=path.suffix.lower() == ".zsav", **options)
+
+
+def _pyreadstat() -> ModuleType:
+    try:
+        import pyreadstat
+    except ImportError:
+        raise missing_package("Reading SPSS and Stata files needs", "stats") from None
+    return pyreadstat
+
+
+def _as_stored(path: Path, function: str) -> tuple[pl.DataFrame, Any]:
+    """The table in codes, also those that mean missing, and its notes; ValueError if the file is damaged."""
+    package = _pyreadstat()
+    try:
+        return getattr(package, function)(os.fspath(path), output_format="polars", user_missing=True)
+    except (package.ReadstatError, package.PyreadstatError, UnicodeError):
+        raise ValueError("damaged") from None
+
+
+def _coded_for(program: Program, table: pa.Table) -> CodedTable:
+    """The table in codes and types that the program has."""
+    _pyreadstat()
+    refuse_columns(table.schema, program, has_no_text)
+    refuse_distant_dates(table, program)
+    with by_polars(f"Writing a {program} file"):
+        return coded_table(pa.concat_tables(Slices.of(_fitting(table)).plain().tables), program)
+
+
+def _write(coded: CodedTable, path: Path, function: str, title: str, **options: Any) -> None:
+    package = _pyreadstat()
+    labels = {
+        "column_labels": coded.column_labels or None,
+        "variable_value_labels": coded.value_labels or None,
+    }
+    try:
+        with by_polars(f"Writing a {title} file"):
+            getattr(package, function)(coded.frame, path, **labels, **options)
+    except (package.ReadstatError, package.PyreadstatError):
+        raise InputError(
+            f"The table cannot be written for {title}. Column names must begin with a letter, hold only "
+            "letters, digits and underscores (at most 32) and must not be reserved words. Is there room on "
+            "the disk?"
+        ) from None
+    _check_written(coded.frame, path, lambda file: _as_stored(file, READERS[function])[0], title)
+
+
+def _fitting(table: pa.Table) -> pa.Table:
+    """The table in types that both programs have: text for what they would round."""
+    return times_as_text(wide_decimals_as_text(long_numbers_as_text(table)), is_fine_or_zoned)
+
+
+_MILLISECOND = 1.0  # as far as times may be off, in milliseconds: both programs store them as numbers
+
+
+def _check_written(frame: pl.DataFrame, path: Path, read: Callable[[Path], pl.DataFrame], title: str) -> None:
+    """Raise OSError unless the file holds all records and columns, and InputError unless all their values.
+
+    `read` gives the table of the file as the library reads it, or raises ValueError.
+    """
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())
+    try:
+        found = read(path)
+    except ValueError:
+        found = None
+    if found is None or found.columns != frame.columns or found.height != frame.height:
+        raise OSError(errno.EIO, "not all records arrived", str(path))
+    for name in frame.columns:
+        if not _agree(frame[name], found[name]):
+            raise InputError(
+                f"Column {name!r} does not come back from the {title} file as it was written. "
+                "Is there room on the disk? If there is, write CSV or Parquet instead."
+            )
+
+
+def _agree(written: pl.Series, found: pl.Series) -> bool:
+    if pl.Object in (written.dtype, found.dtype):  # numbers, and letters for missing ones
+        return written.to_list() == found.to_list()
+    if found.dtype == pl.String:
+        return bool((_text(written) == _text(found)).all())
+    tolerance = _MILLISECOND if written.dtype in (pl.Datetime, pl.Time) else 0.0
+    before, after = _number(written), _number(found)
+    if not (before.is_null() == after.is_null()).all():
+        return False
+    return bool(((before == after) | ((before - after).abs() <= tolerance)).fill_null(True).all())
+
+
+def _text(column: pl.Series) -> pl.Series:
+    """Texts as both programs store them: none is missing, and none ends in spaces."""
+    return column.cast(pl.String).fill_null("").str.strip_chars_end(" ")
+
+
+def _number(column: pl.Series) -> pl.Series:
+    """Values as numbers: days, milliseconds, or as they are. NaN is missing, as in both programs."""
+    if column.dtype == pl.Datetime:
+        column = column.dt.epoch("ms")
+    elif column.dtype == pl.Time:
+        column = column.cast(pl.Int64) / 1_000_000
+    elif column.dtype == pl.Date:
+        column = column.cast(pl.Int32)
+    return column.cast(pl.Float64).fill_nan(None)
+
+
+def _meaningful_table(frame: pl.DataFrame, notes: Any) -> pa.Table:
+    """The table of a file: labels in place of codes, whole numbers as such, null where a value is missing.
+
+    frame, notes  as pyreadstat reads them, with the codes that mean missing in place
+    """
+    arrays, fields = [], []
+    for column in frame:
+        book = _codebook(column, notes)
+        array = _categories(column, book) if book.categories else _values(column, book)
+        arrays.append(array)
+        note = None if book == Codebook() else book
+        fields.append(with_codebook(pa.field(column.name, array.type), note))
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def _codebook(column: pl.Series, notes: Any) -> Codebook:
+    name = column.name
+    ranges, letters = notes.missing_ranges or {}, notes.missing_user_values or {}
+    book = Codebook(
+        label=notes.column_names_to_labels.get(name) or None,
+        measure=notes.variable_measure.get(name) or "unknown",
+        missing=tuple(ranges.get(name) or letters.get(name) or ()),
+    )
+    labels = notes.variable_value_labels.get(name, {})
+    if column.dtype.is_temporal() or not (labels or book.missing):
+        return book
+    present = _present(column)
+    is_missing = {code for code in (*labels, *present) if book.means_missing(code)}
+    categories = _has_categories(book.measure, set(labels) - is_missing, present - is_missing)
+    codes = {*labels, *(present if categories else ())}
+    ordered = sorted(codes, key=lambda code: (code in is_missing, isinstance(code, str), code))
+    one = len(is_missing) == 1 and not categories and not column.null_count()
+    return replace(
+        book,
+        categories=categories,
+        labels=tuple((code, labels.get(code, "")) for code in ordered),
+        missing_codes=tuple(sorted(is_missing, key=str)),
+        null_code=next(iter(is_missing)) if one else None,
+    )
+
+
+def _present(column: pl.Series) -> set[Any]:
+    """The codes that occur."""
+    codes = column.to_list() if column.dtype == pl.Object else column.unique().to_list()
+    return {code for code in codes if code is not None and code != ""}
+
+
+def _has_categories(measure: str, labelled: set[Any], present: set[Any]) -> bool:
+    """Whether a column holds categories: it has labels and is no measure, or all its values are labelled."""
+    if not labelled:
+        return False
+    return measure in ("nominal", "ordinal") or present <= labelled
+
+
+def _categories(column: pl.Series, book: Codebook) -> pa.Array:
+    """The column as categories in the order of their codes."""
+    number = {code: place for place, code in enumerate(book.code_of_text.values())}
+    if column.dtype == pl.Object:
+        places = pl.Series([number.get(code) for code in column.to_list()], dtype=pl.Int32)
+    else:
+        are_texts = column.dtype == pl.String
+        number = {code: place for code, place in number.items() if isinstance(code, str) == are_texts}
+        places = column.replace_strict(
+            list(number), list(number.values()), default=None, return_dtype=pl.Int32
+        )
+    return pa.DictionaryArray.from_arrays(
+        places.to_arrow(),
+        pa.array(list(book.code_of_text), pa.string()),
+        ordered=book.measure in ("ordinal", "scale"),
+    )
+
+
+def _values(column: pl.Series, book: Codebook) -> pa.Array:
+    """The values of a column; null in place of the codes that mean missing."""
+    if column.dtype == pl.Object:  # with letters of Stata for missing values
+        column = pl.Series(column.name, [None if isinstance(v, str) else v for v in column.to_list()])
+    elif book.missing_codes:
+        column = column.set(column.is_in(list(book.missing_codes)), None)
+    return _natural(column).to_arrow()
+
+
+def _natural(column: pl.Series) -> pl.Series:
+    """The column with whole numbers and missing texts restored: files hold floats and empty texts."""
+    if column.dtype == pl.String:
+        return column.set(column == "", None)
+    if column.dtype == pl.Datetime:  # seconds as floats in SPSS: what is below a millisecond is rounding
+        return column.dt.round("1ms")
+    if not column.dtype.is_float():
+        return column
+    values = column.drop_nulls()
+    whole = len(values) and ((values == values.floor()) & (values.abs() <= LARGEST_EXACT)).all()
+    return column.cast(pl.Int64) if whole else column

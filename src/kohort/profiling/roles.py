@@ -1,0 +1,293 @@
+"""Suggest what a column is, from its name and its values, and how its values may be generalized.
+
+A suggestion is where a person starts, not a decision. What is said here of a column by itself is settled for
+the whole table in `profile_known.py`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from kohort.data.column import Column
+from kohort.data.hierarchies.code_systems import CODE_SYSTEMS, recognized_code
+from kohort.profiling.names import Meaning, Role, meaning_of
+
+Known = Literal["likely", "possible", "hardly"]
+
+_IDENTIFYING_VALUES = {
+    "e-mail addresses": re.compile(r"[^@\s]+@[^@\s]+\.[A-Za-z]{2,}"),
+    "web addresses": re.compile(r"(https?://|www\.)\S+"),
+    "IP addresses": re.compile(r"([0-9]{1,3}\.){3}[0-9]{1,3}|([0-9a-fA-F]{0,4}:){3,7}[0-9a-fA-F]{0,4}"),
+    "bank accounts (IBAN)": re.compile(r"[A-Z]{2}[0-9]{2}( ?[A-Z0-9]{4}){3,7}( ?[A-Z0-9]{1,3})?"),
+    "social security numbers": re.compile(r"[0-9]{3}-[0-9]{2}-[0-9]{4}|756\.[0-9]{4}\.[0-9]{4}\.[0-9]{2}"),
+    "unique keys (UUID)": re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"),
+}
+_PHONE = re.compile(r"(?=.*[ ()/+.-])\+?[0-9(][0-9 ()/.-]{5,18}[0-9]")
+_DAY_FIRST_DATE = re.compile(r"[0-9]{1,2}[./-][0-9]{1,2}[./-]([0-9]{4}|[0-9]{2})")
+_CODE = re.compile(r"(?=.*[0-9])[A-Z0-9 -]{3,12}")
+_LOOKED_AT = 1000
+_FEW_VALUES = 5
+_MANY_VALUES = 20
+ENOUGH_RECORDS = 20
+_SHORTEST_CODE = 4  # digits
+_NOMINAL = ("sex", "origin or language", "work", "a place", "insurance", "where someone was treated")
+_FREE_TEXT_LENGTH = 40
+_ASTRONOMICAL = 1e15
+_WHICH = {
+    "identifier": "which identifies a person directly: drop it.",
+    "quasi-identifier": "which others may know about a person.",
+    "sensitive": "which nobody should learn about a person.",
+    "insensitive": "which says nothing about a person.",
+}
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A role suggested for a column, and the reason in a sentence.
+
+    known  how likely others know it about a person
+    """
+
+    role: Role
+    reason: str
+    known: Known = "hardly"
+
+
+def suggest(column: Column, label: str | None = None) -> Suggestion:
+    """The role suggested for a column, and why, by the first rule that applies.
+
+    label  what a file calls the column besides its name
+    """
+    if distinct_values(column) == 0:
+        return Suggestion("insensitive", "It is empty.")
+    suggestion = _by_rules(column, meaning_of(column.name) or (meaning_of(label) if label else None))
+    code = recognized_code(column)
+    if code is None or suggestion.role == "identifier":
+        return suggestion
+    return replace(suggestion, reason=f"{suggestion.reason} Its values look like {CODE_SYSTEMS[code].title}.")
+
+
+def _by_rules(column: Column, meaning: Meaning | None) -> Suggestion:
+    return (
+        _by_identifying_values(column)
+        or _by_identifying_name(column, meaning)
+        or _by_dates(column)
+        or _by_sensitive_name(meaning)
+        or _by_single_value(column)
+        or _by_other_name(column, meaning)
+        or _by_distinctness(column)
+        or _by_kind(column)
+    )
+
+
+def suggest_hierarchy(column: Column, label: str | None = None) -> Any:
+    """How to generalize a quasi-identifier, as the release spec writes it; None: its value or `*`."""
+    if column.kind in ("date", "datetime"):
+        return {"date": _periods(column)}
+    code = recognized_code(column)
+    if code is not None and distinct_values(column) > 1:
+        return {"code": code}
+    if _holds_codes(column, meaning_of(column.name) or (meaning_of(label) if label else None)):
+        return "flat" if distinct_values(column) > 2 else None
+    if column.listed or distinct_values(column) <= _FEW_VALUES:
+        return None
+    if _is_code(column):
+        return {"mask": "right"}
+    if column.numbers is None or _is_numbered_place(column):
+        return "auto"
+    widths = _round_widths(column.numbers, column.counts, whole=column.kind == "integer")
+    return {"intervals": widths} if widths else "auto"
+
+
+# -- roles -----------------------------------------------------------------------------------------
+
+
+def _by_identifying_values(column: Column) -> Suggestion | None:
+    if column.kind != "string":
+        return None
+    for what, pattern in _IDENTIFYING_VALUES.items():
+        if _match(column, pattern):
+            return Suggestion("identifier", f"Its values look like {what}: drop it.")
+    if np.mean([len(text) for text in _some(column)]) > _FREE_TEXT_LENGTH and mostly_distinct(column):
+        return Suggestion("identifier", "It holds free text, which may name people: drop it.")
+    return None
+
+
+def _by_identifying_name(column: Column, meaning: Meaning | None) -> Suggestion | None:
+    if meaning is None or meaning.role != "identifier":
+        return None
+    few = distinct_values(column) <= 2 and len(column) >= ENOUGH_RECORDS  # yes or no
+    if few or not (meaning.certain or mostly_distinct(column)):
+        return None
+    return _named(meaning.about, "identifier")
+
+
+def _by_dates(column: Column) -> Suggestion | None:
+    if column.kind in ("date", "datetime"):
+        return Suggestion("quasi-identifier", f"It holds dates, {_WHICH['quasi-identifier']}", "likely")
+    if column.kind == "string" and _match(column, _DAY_FIRST_DATE):
+        hint = "Written as YYYY-MM-DD, they can become months, quarters and years."
+        return Suggestion(
+            "quasi-identifier", f"It holds dates, {_WHICH['quasi-identifier']} {hint}", "likely"
+        )
+    return None
+
+
+def _by_sensitive_name(meaning: Meaning | None) -> Suggestion | None:
+    if meaning is None or meaning.role != "sensitive":
+        return None
+    return _named(meaning.about, "sensitive")
+
+
+def _by_single_value(column: Column) -> Suggestion | None:
+    if len(column) > 1 and len(column.texts) == 1:
+        return Suggestion("insensitive", "It is the same for everybody.")
+    return None
+
+
+def _by_other_name(column: Column, meaning: Meaning | None) -> Suggestion | None:
+    if meaning is None or meaning.role == "identifier":
+        return None
+    if meaning.role == "insensitive" and distinct_values(column) > _MANY_VALUES:
+        return None
+    suggestion = _named(meaning.about, meaning.role)
+    codes = " Its whole numbers are codes, not amounts." if _holds_codes(column, meaning) else ""
+    return replace(suggestion, reason=suggestion.reason + codes + _singling_out(column))
+
+
+def _by_distinctness(column: Column) -> Suggestion | None:
+    if column.kind == "string" and mostly_distinct(column) and _match(column, _PHONE):
+        return Suggestion("identifier", "Its values look like phone numbers: drop it.")
+    near_key = distinct_values(column) >= 0.9 * len(column) >= 0.9 * ENOUGH_RECORDS
+    if near_key and column.kind in ("string", "integer"):
+        return Suggestion("identifier", "Nearly every record has a value of its own: drop it.")
+    return None
+
+
+def _by_kind(column: Column) -> Suggestion:
+    """What the values alone say: exact amounts are seldom known, categories may be."""
+    known: Known = "hardly" if _holds_amounts(column) else "possible"
+    reason = "Others may know it: neither its name nor its values suggest otherwise."
+    return Suggestion("quasi-identifier", reason + _singling_out(column), known)
+
+
+def _holds_amounts(column: Column) -> bool:
+    """Whether a column holds numbers with many values that are no codes of equal length."""
+    if column.kind not in ("integer", "float") or distinct_values(column) <= _MANY_VALUES:
+        return False
+    lengths = {len(text) for text in column.texts if text is not None}
+    return column.kind == "float" or len(lengths) > 1 or min(lengths) < _SHORTEST_CODE
+
+
+def _holds_codes(column: Column, meaning: Meaning | None) -> bool:
+    """Whether a column holds a few whole numbers for something that has no order, such as regions."""
+    named = meaning is not None and meaning.about in _NOMINAL
+    return named and column.kind == "integer" and distinct_values(column) <= _MANY_VALUES
+
+
+def _named(about: str, role: Role) -> Suggestion:
+    known: Known = "likely" if role == "quasi-identifier" else "hardly"
+    return Suggestion(role, f"Its name points to {about}, {_WHICH[role]}", known)
+
+
+def _singling_out(column: Column) -> str:
+    """A warning where many values occur only once."""
+    share = np.count_nonzero(column.counts[: distinct_values(column)] == 1) / len(column)
+    if share < 0.05 or len(column) < ENOUGH_RECORDS:
+        return ""
+    return f" It singles people out: {share:.0%} of the records have a value of their own."
+
+
+def distinct_values(column: Column) -> int:
+    """How many different values a column has, missing ones aside."""
+    return len(column.texts) - column.has_null
+
+
+def mostly_distinct(column: Column) -> bool:
+    """Whether the values are as many as those of a key: half of the records, or a hundred and 5 %."""
+    distinct = distinct_values(column)
+    return distinct >= 0.5 * len(column) or (distinct >= 100 and distinct >= 0.05 * len(column))
+
+
+def _some(column: Column) -> list[str]:
+    """Some distinct values, evenly spread over all of them."""
+    distinct = distinct_values(column)
+    step = max(1, distinct // _LOOKED_AT)
+    return [text for text in column.texts[:distinct:step] if text is not None]
+
+
+def _match(column: Column, pattern: re.Pattern[str]) -> bool:
+    """Whether nearly all values fit a pattern."""
+    some = _some(column)
+    return sum(pattern.fullmatch(text.strip()) is not None for text in some) >= 0.9 * len(some)
+
+
+# -- hierarchies -----------------------------------------------------------------------------------
+
+
+def _is_code(column: Column) -> bool:
+    """Whether the values are codes of equal length, such as postcodes."""
+    if column.kind != "string" and not _is_numbered_place(column):
+        return False
+    if distinct_values(column) < _MANY_VALUES:
+        return False
+    lengths = {len(text) for text in column.texts if text is not None}
+    return len(lengths) == 1 and all(_CODE.fullmatch(text) for text in _some(column))
+
+
+def _is_numbered_place(column: Column) -> bool:
+    """Whether whole numbers are codes and not quantities: intervals of postcodes mean nothing."""
+    meaning = meaning_of(column.name)
+    return column.kind == "integer" and meaning is not None and meaning.about == "a place"
+
+
+def _periods(column: Column) -> list[str]:
+    """Periods that suit the time that the dates span."""
+    assert column.numbers is not None
+    day = 86_400 if column.kind == "datetime" else 1
+    years = np.ptp(column.numbers) / day / 365
+    first = ["day"] if column.kind == "datetime" else []
+    return first + (["month", "quarter", "year"] if years <= 20 else ["month", "year", "decade"])
+
+
+def _round_widths(numbers: np.ndarray, counts: np.ndarray, *, whole: bool) -> list[float]:
+    """Up to three widths of intervals, each a multiple of the one before; the narrowest make up to 20.
+
+    What matters is where the records are: one in a hundred at either end is left aside. No widths for
+    numbers that are infinite, astronomical, or too close together for their size.
+    """
+    largest = float(np.abs(numbers[[0, -1]].astype(float)).max())
+    if not largest < _ASTRONOMICAL:
+        return []
+    share = np.cumsum(counts[: len(numbers)]) / counts[: len(numbers)].sum()
+    low, high = numbers[np.searchsorted(share, [0.01, 0.99])]
+    whole_range = float(numbers[-1] - numbers[0])
+    least = max(float(high - low or whole_range) / 20, 2 if whole else 0)
+    if least < max(largest, 1) / _ASTRONOMICAL:
+        return []
+    widths = _round_steps(least)
+    return [width for width in widths if width < whole_range] or widths[:1]
+
+
+def _round_steps(least: float) -> list[float]:
+    """Round numbers from `least` up.
+
+    >>> _round_steps(3.65), _round_steps(0.013), _round_steps(60)
+    ([5, 10, 20], [0.02, 0.1, 0.2], [100, 500, 1000])
+    """
+    exponent = math.floor(math.log10(least))
+    for steps in ((1, 5, 10), (2, 10, 20), (5, 10, 20), (10, 50, 100)):
+        widths = [_scaled(step, exponent) for step in steps]
+        if widths[0] >= least:
+            break
+    return widths
+
+
+def _scaled(step: int, exponent: int) -> float:
+    width = round(step * 10.0**exponent, max(0, -exponent))
+    return int(width) if width.is_integer() else width
