@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from kohort.io.databases import DatabaseTable
     from kohort.io.spec import Spec
     from kohort.pipeline import Request
-    from kohort.tables.memory import MemoryTable
     from kohort.tables.source import Source
     from kohort.verification import Together, Verdict
 
@@ -34,9 +33,8 @@ class Tables:
     @property
     def datasets(self) -> dict[str, Any]:
         """The tables that go with the release, as keywords of `verify_release` and `verify_certified`."""
-
         return {
-            name: None if (file := getattr(self, name)) is None else MemoryTable(file.table)
+            name: None if (file := getattr(self, name)) is None else file.dataset
             for name in ("original", "events", "original_events")
         }
 
@@ -87,9 +85,9 @@ def verify_together(
 
     def given(release: Source, original: Source | None, order: Path | None) -> GivenRelease:
         return GivenRelease(
-            MemoryTable(release.table),
+            release.dataset,
             release.sha256,
-            None if original is None else MemoryTable(original.table),
+            None if original is None else original.dataset,
             None if order is None else read_order(order),
         )
 
@@ -131,7 +129,7 @@ def review_facts(
     from kohort.risk.review import review_release
 
     day = _date_of(on)
-    people = None if population is None else MemoryTable(read_table(population).table)
+    people = None if population is None else read_table(population).dataset
     found = review_release(published, request, verdict, on=day, population=people, original=original)
     return {
         "on": day.isoformat(),

@@ -163,10 +163,8 @@ def verify(
     claims = [] if certified is None else _claims(certified, evidence, request, tables, found, secret)
     facts = _facts(found, None if certified is None else claims)
     if evidence.review and request is not None:
-        from kohort.tables.memory import MemoryTable
-
         facts["review"] = review_facts(
-            MemoryTable(tables.release.table),
+            tables.release.dataset,
             request,
             found.verdict,
             on=evidence.on,
@@ -232,9 +230,8 @@ def _found(
     from kohort.io.private_files import read_order
     from kohort.io.verify_certificate import verify_certified
     from kohort.pipeline.verify_release import verify_release
-    from kohort.tables.memory import MemoryTable
 
-    published, others = MemoryTable(tables.release.table), tables.datasets
+    published, others = tables.release.dataset, tables.datasets
     if request is None:
         assert certified is not None
         return verify_certified(published, certified, events=others["events"])
