@@ -25,7 +25,7 @@ PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 KERNEL_TESTS := $(addprefix tests/algorithms/, again/test_kernels.py alpha_k/test_alpha_k_kernels.py closed_records/test_closed_record_kernels.py \
   clustering/test_cluster_cells.py clustering/test_clustering_kernels.py graph/test_graph_kernels.py items/test_item_kernels.py kernels \
   mondrian/test_mondrian_kernels.py mondrian/test_people_kernels.py proofs/test_proof_kernels.py schemes/test_boxes.py schemes/test_part_costs.py) \
-  tests/kernels/test_sorting.py tests/problem/models
+  tests/kernels/test_sorting.py tests/problem/promises
 
 .PHONY: install demo studio compile test test-all test-without-jit spark check lint imports types site dist stress fuzz format bench clean
 

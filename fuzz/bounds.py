@@ -33,8 +33,8 @@ from kohort.algorithms.proofs.model_prices import known_model_prices, priced_bou
 from kohort.algorithms.proofs.subset_bound import subset_bound
 from kohort.errors import InfeasibleError, KohortError
 from kohort.problem.costs import cost_named
-from kohort.problem.models import KAnonymity, Model
 from kohort.problem.problem import Problem
+from kohort.problem.promises import KAnonymity, Model
 from kohort.recoding.groups import Groups
 from kohort.verification import check_proof
 from kohort.verification.proof import withheld_cost

@@ -12,7 +12,7 @@ from by_definition.count_tree import Items
 from kohort.data.baskets import code_baskets
 from kohort.data.hierarchy import Hierarchy
 from kohort.problem.items import ItemsProblem
-from kohort.problem.models import KmAnonymity
+from kohort.problem.promises import KmAnonymity
 from strategies import hierarchies
 
 FIG_1 = [("a1", "A", "ALL"), ("a2", "A", "ALL"), ("b1", "B", "ALL"), ("b2", "B", "ALL")]

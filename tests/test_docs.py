@@ -32,8 +32,8 @@ from kohort.io.spec import Spec
 from kohort.io.spec_parts import AttributeSpec, ItemsSpec
 from kohort.io.spec_privacy import PARTS, PrivacySpec
 from kohort.problem.costs import COSTS
-from kohort.problem.models import MODELS
-from kohort.problem.models.l_diversity import KINDS
+from kohort.problem.promises import MODELS
+from kohort.problem.promises.l_diversity import KINDS
 from kohort.problem.roles import ROLES
 
 ROOT = Path(__file__).parents[1]

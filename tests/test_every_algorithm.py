@@ -21,7 +21,7 @@ from kohort.algorithms.closed_records import k_anon
 from kohort.errors import InfeasibleError, InputError, UnsupportedError
 from kohort.kernels.threads import thread_count
 from kohort.problem.costs import COSTS
-from kohort.problem.models import MODELS
+from kohort.problem.promises import MODELS
 from strategies import cases
 
 # every second case has hierarchies on all columns: some algorithms need them, and few records: some are slow

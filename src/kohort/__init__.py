@@ -64,26 +64,26 @@ if TYPE_CHECKING:
     from kohort.errors import UnsupportedError as UnsupportedError
     from kohort.io.databases import database as database
     from kohort.pipeline import Items as Items
-    from kohort.problem.models import AlphaDeassociation as AlphaDeassociation
-    from kohort.problem.models import BetaLikeness as BetaLikeness
-    from kohort.problem.models import DeltaDisclosure as DeltaDisclosure
-    from kohort.problem.models import DeltaPresence as DeltaPresence
-    from kohort.problem.models import DifferentialPrivacy as DifferentialPrivacy
-    from kohort.problem.models import ItemConfidence as ItemConfidence
-    from kohort.problem.models import KAnonymity as KAnonymity
-    from kohort.problem.models import KmAnonymity as KmAnonymity
-    from kohort.problem.models import KMap as KMap
-    from kohort.problem.models import KnownColumns as KnownColumns
-    from kohort.problem.models import LDiversity as LDiversity
-    from kohort.problem.models import PopulationUniqueness as PopulationUniqueness
-    from kohort.problem.models import RhoUncertainty as RhoUncertainty
-    from kohort.problem.models import RiskLimit as RiskLimit
-    from kohort.problem.models import TCloseness as TCloseness
     from kohort.problem.perturbations import Limits as Limits
     from kohort.problem.perturbations import Noise as Noise
     from kohort.problem.perturbations import Pram as Pram
     from kohort.problem.perturbations import RankSwap as RankSwap
     from kohort.problem.perturbations import Rounding as Rounding
+    from kohort.problem.promises import AlphaDeassociation as AlphaDeassociation
+    from kohort.problem.promises import BetaLikeness as BetaLikeness
+    from kohort.problem.promises import DeltaDisclosure as DeltaDisclosure
+    from kohort.problem.promises import DeltaPresence as DeltaPresence
+    from kohort.problem.promises import DifferentialPrivacy as DifferentialPrivacy
+    from kohort.problem.promises import ItemConfidence as ItemConfidence
+    from kohort.problem.promises import KAnonymity as KAnonymity
+    from kohort.problem.promises import KmAnonymity as KmAnonymity
+    from kohort.problem.promises import KMap as KMap
+    from kohort.problem.promises import KnownColumns as KnownColumns
+    from kohort.problem.promises import LDiversity as LDiversity
+    from kohort.problem.promises import PopulationUniqueness as PopulationUniqueness
+    from kohort.problem.promises import RhoUncertainty as RhoUncertainty
+    from kohort.problem.promises import RiskLimit as RiskLimit
+    from kohort.problem.promises import TCloseness as TCloseness
     from kohort.release.release import Release as Release
     from kohort.risk import assess_risk as assess_risk
     from kohort.utility import measure_utility as measure_utility
@@ -93,13 +93,13 @@ if TYPE_CHECKING:
 # where each public name lives: it is imported when it is first used, so that `import kohort` is instant
 _HOMES = {
     "Agglomerative": "kohort.algorithms.clustering.agglomerative",
-    "AlphaDeassociation": "kohort.problem.models",
+    "AlphaDeassociation": "kohort.problem.promises",
     "AprioriItems": "kohort.algorithms.items.apriori",
-    "BetaLikeness": "kohort.problem.models",
+    "BetaLikeness": "kohort.problem.promises",
     "BottomUp": "kohort.algorithms.schemes.bottom_up",
-    "DeltaDisclosure": "kohort.problem.models",
-    "DeltaPresence": "kohort.problem.models",
-    "DifferentialPrivacy": "kohort.problem.models",
+    "DeltaDisclosure": "kohort.problem.promises",
+    "DeltaPresence": "kohort.problem.promises",
+    "DifferentialPrivacy": "kohort.problem.promises",
     "DirectItems": "kohort.algorithms.items.direct",
     "Forest": "kohort.algorithms.graph.forest",
     "FullDomain": "kohort.algorithms.full_domain.full_domain",
@@ -114,13 +114,13 @@ _HOMES = {
     "Items": "kohort.pipeline",
     "KAnon": "kohort.algorithms.closed_records.k_anon",
     "KAnonCF": "kohort.algorithms.closed_records.k_anon_cf",
-    "KAnonymity": "kohort.problem.models",
-    "ItemConfidence": "kohort.problem.models",
-    "KMap": "kohort.problem.models",
-    "KmAnonymity": "kohort.problem.models",
-    "KnownColumns": "kohort.problem.models",
+    "KAnonymity": "kohort.problem.promises",
+    "ItemConfidence": "kohort.problem.promises",
+    "KMap": "kohort.problem.promises",
+    "KmAnonymity": "kohort.problem.promises",
+    "KnownColumns": "kohort.problem.promises",
     "KohortError": "kohort.errors",
-    "LDiversity": "kohort.problem.models",
+    "LDiversity": "kohort.problem.promises",
     "LocalItems": "kohort.algorithms.items.local",
     "Limits": "kohort.problem.perturbations",
     "Noise": "kohort.problem.perturbations",
@@ -133,13 +133,13 @@ _HOMES = {
     "Optimal": "kohort.algorithms.closed_records.optimal",
     "OptimalItems": "kohort.algorithms.items.optimal",
     "OptimalRecoding": "kohort.algorithms.schemes.optimal_recoding",
-    "PopulationUniqueness": "kohort.problem.models",
+    "PopulationUniqueness": "kohort.problem.promises",
     "Progressive": "kohort.algorithms.alpha_k.progressive",
     "Release": "kohort.release.release",
-    "RhoUncertainty": "kohort.problem.models",
-    "RiskLimit": "kohort.problem.models",
+    "RhoUncertainty": "kohort.problem.promises",
+    "RiskLimit": "kohort.problem.promises",
     "Sequential": "kohort.algorithms.clustering.sequential",
-    "TCloseness": "kohort.problem.models",
+    "TCloseness": "kohort.problem.promises",
     "ThreeAnonymity": "kohort.algorithms.graph.three_anonymity",
     "TopDown": "kohort.algorithms.alpha_k.top_down",
     "TopDownSearch": "kohort.algorithms.schemes.top_down_search",

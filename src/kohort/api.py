@@ -36,8 +36,8 @@ from kohort.keywords import (
 from kohort.pipeline import Items, Request, apply
 from kohort.pipeline.prepare import prepare
 from kohort.pipeline.verify_release import verify_release
-from kohort.problem.models import KAnonymity
 from kohort.problem.perturbations import Perturbation
+from kohort.problem.promises import KAnonymity
 from kohort.problem.roles import Roles
 from kohort.profiling import profile as profiles
 from kohort.progress import ShowProgress, shown_progress

@@ -18,7 +18,7 @@ from kohort.options import OPTIONS
 from kohort.parameters import check_option, shown
 from kohort.pipeline import Events, Items, Request
 from kohort.pipeline.approval import Analyses, Recipient
-from kohort.problem.models import ItemInference, KAnonymity, KmAnonymity, Model
+from kohort.problem.promises import ItemInference, KAnonymity, KmAnonymity, Model
 from kohort.problem.roles import OF_ONE_COLUMN, Role, Roles
 from kohort.profiling.roles import suggest_hierarchy
 

@@ -18,7 +18,7 @@ from kohort.options import OPTIONS
 from kohort.parameters import shown
 from kohort.pipeline.before_after import BeforeAfter, classes_of
 from kohort.pipeline.private import HoldsOriginal
-from kohort.problem.models import KAnonymity, Model
+from kohort.problem.promises import KAnonymity, Model
 from kohort.risk.assess import attributes_of_both
 from kohort.risk.linkage import ClassIndex
 from kohort.tables.memory import MemoryTable

@@ -11,7 +11,7 @@ import kohort as ko
 from kohort.algorithms import ALGORITHMS, EVERY_ALGORITHM, ITEMS_ALGORITHMS, for_scheme, is_for_items
 from kohort.errors import UnsupportedError
 from kohort.problem.costs import COSTS, SeparableCost
-from kohort.problem.models import ITEM_MODELS, MODELS, Model
+from kohort.problem.promises import ITEM_MODELS, MODELS, Model
 from kohort.recoding.attribute_maps import AttributeMaps
 from kohort.recoding.groups import Groups
 from kohort.recoding.item_nodes import ItemNodes

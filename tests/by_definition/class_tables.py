@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from kohort.problem.models import ClassCounts, ValueContext, ValueTree
+from kohort.problem.promises import ClassCounts, ValueContext, ValueTree
 
 
 def classes_of(n_values, max_classes=4, max_count=4):

@@ -10,7 +10,7 @@ import numpy as np
 from by_definition.alpha_k import full_domain_generalizations
 from by_definition.costs import PlainAttribute, costs
 from by_definition.domains import Generalized, domain_of
-from kohort.problem.models import ClassCounts
+from kohort.problem.promises import ClassCounts
 
 
 def full_domain_releases(problem, models, paths):

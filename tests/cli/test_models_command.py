@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cli.running import run
 from kohort.cli.catalogue import ADULT_LOSS
-from kohort.problem.models import ITEM_MODELS, MODELS
+from kohort.problem.promises import ITEM_MODELS, MODELS
 
 DOCS = Path(__file__).parents[2] / "docs"
 

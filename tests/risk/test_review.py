@@ -13,7 +13,7 @@ from kohort.algorithms import Run
 from kohort.io.read_spec import parse_spec
 from kohort.pipeline.approval import QUESTIONS, Recipient
 from kohort.pipeline.before_after import classes_of
-from kohort.problem.models import RiskLimit
+from kohort.problem.promises import RiskLimit
 from kohort.risk.assess import attributes_of_both, people_fitting
 from kohort.risk.review import due_date, recipient_risks, review_release
 from kohort.tables.memory import MemoryTable

@@ -18,7 +18,8 @@ import kohort as ko
 from kohort.algorithms.items import apriori
 from kohort.errors import InternalError
 from kohort.pipeline import prepare
-from kohort.problem.models import (
+from kohort.problem.problem import Problem
+from kohort.problem.promises import (
     ITEM_MODELS,
     MODELS,
     ClassCounts,
@@ -26,7 +27,6 @@ from kohort.problem.models import (
     alpha_deassociation,
     l_diversity,
 )
-from kohort.problem.problem import Problem
 
 N = 24
 TABLE = pa.table(

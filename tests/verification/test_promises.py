@@ -19,7 +19,7 @@ from by_definition.class_tables import class_tables
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import UnsupportedError
 from kohort.problem.differential_arithmetic import attained_delta
-from kohort.problem.models import (
+from kohort.problem.promises import (
     ITEM_MODELS,
     MODELS,
     ClassCounts,

@@ -11,8 +11,8 @@ from kohort.errors import UnsupportedError
 from kohort.parameters import check_parameters
 from kohort.problem.costs import COSTS, Cost
 from kohort.problem.items import ItemsProblem
-from kohort.problem.models import ITEM_MODELS, MODELS
 from kohort.problem.problem import Problem
+from kohort.problem.promises import ITEM_MODELS, MODELS
 from kohort.recoding.item_nodes import ItemNodes
 from kohort.recoding.recoding import Recoding
 

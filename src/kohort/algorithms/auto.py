@@ -13,8 +13,8 @@ from kohort.algorithms.mondrian.mondrian import Mondrian
 from kohort.algorithms.run import Run
 from kohort.errors import UnsupportedError, counted
 from kohort.problem.costs import Cost
-from kohort.problem.models import Model
 from kohort.problem.problem import Problem
+from kohort.problem.promises import Model
 from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
 

@@ -62,7 +62,7 @@ def _algorithm_table(rows: list[dict[str, Any]]) -> Table:
     from rich.table import Table
 
     from kohort.problem.costs import COSTS
-    from kohort.problem.models import MODELS
+    from kohort.problem.promises import MODELS
 
     table = Table("algorithm", "what it does", show_lines=True)
     table.columns[0].no_wrap = True
@@ -117,7 +117,7 @@ def models(json: Json = False) -> None:
 def _model_rows() -> list[dict[str, Any]]:
     """The facts about every model, by its name."""
     from kohort.algorithms import EVERY_ALGORITHM
-    from kohort.problem.models import ITEM_MODELS, MODELS, Model
+    from kohort.problem.promises import ITEM_MODELS, MODELS, Model
 
     everything: dict[str, Any] = {**MODELS, **ITEM_MODELS}
     return [

@@ -290,7 +290,7 @@ def _init_baskets(
 
 def _refuse_k(k: int, records: int) -> None:
     from kohort.errors import InfeasibleError
-    from kohort.problem.models import KAnonymity
+    from kohort.problem.promises import KAnonymity
 
     KAnonymity(k)
     if k > records:

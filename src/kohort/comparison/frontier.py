@@ -20,7 +20,7 @@ from kohort.comparison.display import frontier_chart, frontier_display
 from kohort.comparison.grid import Row, cells
 from kohort.errors import InputError, percent
 from kohort.io.spec import Spec
-from kohort.problem.models import RiskLimit
+from kohort.problem.promises import RiskLimit
 
 _VALUES_OF_K = (2, 3, 5, 10, 20, 50, 100)
 _RISKS = {

@@ -27,7 +27,7 @@ from kohort.data.ledger import HASH_BYTES, Ledger, LedgerEntry
 from kohort.errors import InputError
 from kohort.files.checked import write_checked
 from kohort.files.drafts import remove_abandoned
-from kohort.problem.models import Model
+from kohort.problem.promises import Model
 from kohort.verification import Check, Together, verify_together
 from kohort.verification.promises import Promise, Stated, stated
 from kohort.verification.recorded import GivenRelease, check_recorded, texts_of_values

@@ -19,7 +19,7 @@ from kohort.io.option_keys import option_keys
 from kohort.options import OPTIONS
 from kohort.pipeline.maps import ColumnMap, Maps
 from kohort.pipeline.request import Request, Treatment
-from kohort.problem.models import MODELS, Model
+from kohort.problem.promises import MODELS, Model
 from kohort.problem.roles import Role, Roles
 
 IN_INTERVAL, OTHERS = "in the interval", "all others"

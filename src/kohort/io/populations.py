@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from kohort.io.tables import read_table
-from kohort.problem.models import Population
+from kohort.problem.promises import Population
 
 
 def read_populations(models: Sequence[Any], *, beside: str | Path = ".") -> tuple[Any, ...]:

@@ -31,7 +31,7 @@ from kohort.pipeline.approval import Analyses, read_context
 from kohort.pipeline.events import Events
 from kohort.pipeline.items import Items
 from kohort.pipeline.request import Request
-from kohort.problem.models import KAnonymity
+from kohort.problem.promises import KAnonymity
 from kohort.problem.roles import Roles
 
 OPTION_KEYS: dict[str, Declared] = {

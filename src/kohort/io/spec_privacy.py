@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, create_model, field_valida
 
 from kohort.errors import InputError
 from kohort.io.spec_parts import Part, Scalar, Switch, as_text
-from kohort.problem.models import (
+from kohort.problem.promises import (
     MODELS,
     ItemConfidence,
     ItemInference,

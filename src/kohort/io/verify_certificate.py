@@ -11,7 +11,7 @@ from kohort.io.certificate import Certificate, CertifiedModel
 from kohort.io.certificate_claims import CheckedClaim
 from kohort.io.signature import is_signed_by, read_public_key, signature_path
 from kohort.pipeline.public import commitment_to
-from kohort.problem.models import MODELS, Model
+from kohort.problem.promises import MODELS, Model
 from kohort.verification import (
     JoinedTables,
     Verification,

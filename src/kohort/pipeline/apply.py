@@ -29,7 +29,7 @@ from kohort.pipeline.request import Request
 from kohort.pipeline.verify_release import verify_published
 from kohort.pipeline.withheld import withheld_notes
 from kohort.problem.attribute import Attribute
-from kohort.problem.models import NO_CONTEXT, KAnonymity, Model
+from kohort.problem.promises import NO_CONTEXT, KAnonymity, Model
 from kohort.problem.sensitive import group_counts
 from kohort.recoding.recoding import PublishedColumn, Recoding
 from kohort.verification import Verdict

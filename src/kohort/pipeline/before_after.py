@@ -21,7 +21,7 @@ from kohort.pipeline.publish import labelled
 from kohort.pipeline.size_counts import SizeCounts
 from kohort.problem.attribute import Attribute
 from kohort.problem.histories import Histories
-from kohort.problem.models import PersonCells
+from kohort.problem.promises import PersonCells
 from kohort.tables.memory import MemoryTable
 from kohort.verification.covering import Covering, covering_of
 from kohort.verification.histories import history_of_record

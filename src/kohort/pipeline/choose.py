@@ -30,8 +30,8 @@ from kohort.algorithms.histories.parts import parts_of, wide_problem
 from kohort.algorithms.sampling.safe_pub import SafePub
 from kohort.errors import InputError, UnsupportedError
 from kohort.pipeline.request import Request
-from kohort.problem.models import DifferentialPrivacy
 from kohort.problem.problem import Problem
+from kohort.problem.promises import DifferentialPrivacy
 from kohort.recoding.groups import Groups
 
 

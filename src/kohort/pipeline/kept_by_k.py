@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kohort.algorithms import ALGORITHMS
 from kohort.pipeline.request import Request
-from kohort.problem.models import KAnonymity, Model, RiskLimit, TableModel
+from kohort.problem.promises import KAnonymity, Model, RiskLimit, TableModel
 
 
 def kept_by_k(request: Request, n_people: int) -> tuple[Model, ...]:

@@ -12,7 +12,7 @@ from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError, counted
 from kohort.problem.attribute import Attribute, PopulationRows
-from kohort.problem.models import Model, Population
+from kohort.problem.promises import Model, Population
 
 
 def population_of(models: Sequence[Model]) -> Dataset | None:

@@ -28,8 +28,8 @@ from kohort.problem.attribute import Attribute, PopulationRows, tight_domain
 from kohort.problem.costs import cost_named
 from kohort.problem.histories import Histories
 from kohort.problem.items import ItemsProblem
-from kohort.problem.models import ClassCounts, Model, RiskLimit
 from kohort.problem.problem import Problem, refuse_many_attributes
+from kohort.problem.promises import ClassCounts, Model, RiskLimit
 from kohort.problem.roles import Roles
 from kohort.problem.sensitive import SensitiveAttribute
 from kohort.tables.memory import MemoryTable

@@ -17,7 +17,7 @@ from kohort.errors import InputError, counted
 from kohort.pipeline.items import Items
 from kohort.pipeline.request import Request
 from kohort.problem.items import ItemsProblem
-from kohort.problem.models import ItemInference
+from kohort.problem.promises import ItemInference
 
 DEFAULT_HIERARCHY = Order("frequency", fanout=5)
 

@@ -18,14 +18,14 @@ from kohort.pipeline.events import Events
 from kohort.pipeline.items import Items
 from kohort.pipeline.request_checks import refuse_what_does_not_go_together, settled_by_sampling
 from kohort.pipeline.with_ledger import refuse_with_ledger
-from kohort.problem.models import (
+from kohort.problem.perturbations import PERTURBATIONS, Perturbation, perturbation_of
+from kohort.problem.promises import (
     AlphaDeassociation,
     ItemInference,
     KAnonymity,
     KmAnonymity,
     Model,
 )
-from kohort.problem.perturbations import PERTURBATIONS, Perturbation, perturbation_of
 from kohort.problem.roles import Role, Roles
 
 Treatment = Literal["drop", "pseudonym", "mask", "keep", "shift"]

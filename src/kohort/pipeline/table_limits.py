@@ -20,8 +20,8 @@ from kohort.pipeline.prepare import Prepared
 from kohort.pipeline.publish import Published
 from kohort.pipeline.solve import Solution
 from kohort.problem.attribute import Attribute
-from kohort.problem.models import ClassCounts, KAnonymity, LabelledClasses, Model, PersonCells, TableModel
 from kohort.problem.problem import Problem
+from kohort.problem.promises import ClassCounts, KAnonymity, LabelledClasses, Model, PersonCells, TableModel
 
 Attempt = tuple[Problem, Solution, Published]
 

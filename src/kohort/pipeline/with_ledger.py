@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kohort.errors import InputError, UnsupportedError
-from kohort.problem.models import RiskLimit
+from kohort.problem.promises import RiskLimit
 
 if TYPE_CHECKING:
     from kohort.pipeline.request import Request

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from kohort.data.domain import STAR
 from kohort.errors import InfeasibleError
-from kohort.problem.models import MODELS, NO_CONTEXT, Model
+from kohort.problem.promises import MODELS, NO_CONTEXT, Model
 from kohort.problem.sensitive import SensitiveAttribute, group_counts
 from kohort.verification import Verdict
 

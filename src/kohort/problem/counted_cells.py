@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from kohort.data.counting import distinct_rows
-from kohort.problem.models import ClassCounts, Model, PersonCells
 from kohort.problem.problem import Problem
+from kohort.problem.promises import ClassCounts, Model, PersonCells
 from kohort.problem.slots import groups_from_pieces
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kohort.problem.models import ClassCounts, Model
+from kohort.problem.promises import ClassCounts, Model
 
 
 @dataclass(frozen=True, eq=False)

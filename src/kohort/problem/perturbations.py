@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from kohort.errors import InputError, did_you_mean
 from kohort.parameters import shown
-from kohort.problem.models.exact import Number, exact_number, plain, readable
+from kohort.problem.promises.exact import Number, exact_number, plain, readable
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ from kohort.problem.costs import Cost
 from kohort.problem.encoding.coded import Coded, DistinctRows
 from kohort.problem.histories import Histories
 from kohort.problem.items import ItemsProblem
-from kohort.problem.models import (
+from kohort.problem.people_elsewhere import PeopleElsewhere
+from kohort.problem.promises import (
     NO_CONTEXT,
     ClassCounts,
     KAnonymity,
@@ -25,7 +26,6 @@ from kohort.problem.models import (
     TableModel,
     ValueContext,
 )
-from kohort.problem.people_elsewhere import PeopleElsewhere
 from kohort.problem.sensitive import SensitiveAttribute, counts_of_all, group_counts
 
 MOST_ATTRIBUTES = 1_000

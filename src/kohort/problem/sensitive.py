@@ -9,7 +9,7 @@ import numpy as np
 
 from kohort.data.column import Column
 from kohort.data.hierarchy import Hierarchy
-from kohort.problem.models import ClassCounts, Model, PersonCells, ValueContext, ValueTree, spread_overall
+from kohort.problem.promises import ClassCounts, Model, PersonCells, ValueContext, ValueTree, spread_overall
 
 
 @dataclass(frozen=True, eq=False)

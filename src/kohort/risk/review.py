@@ -14,7 +14,7 @@ from kohort.errors import InputError, counted, percent
 from kohort.pipeline.approval import Recipient
 from kohort.pipeline.before_after import BeforeAfter, classes_of
 from kohort.pipeline.request import Request
-from kohort.problem.models import RiskLimit
+from kohort.problem.promises import RiskLimit
 from kohort.risk.assess import attributes_of_both, people_fitting, refuse_lacking
 from kohort.risk.knowledge import KnownTable, Sets, sweep
 from kohort.verification import Check, Verdict

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from kohort.problem.models import AlphaDeassociation, LDiversity, Model
 from kohort.problem.problem import Problem
+from kohort.problem.promises import AlphaDeassociation, LDiversity, Model
 
 _BEYOND = 6  # times k or l: for larger groups of entropy l-diversity only the size is checked
 _ROUNDING = 1e-9

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from kohort.problem.costs import SeparableCost
-from kohort.problem.models import AlphaDeassociation, LDiversity, Model, TCloseness
 from kohort.problem.problem import Problem
+from kohort.problem.promises import AlphaDeassociation, LDiversity, Model, TCloseness
 from kohort.problem.proof import BoxProof, CellProof, ModelProof, Proof
 from kohort.verification.group_limits import greatest_share, limited_sizes
 from kohort.verification.proof import (

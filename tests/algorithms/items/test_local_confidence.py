@@ -21,7 +21,7 @@ from kohort.algorithms.items.with_items import solve_items
 from kohort.data.baskets import code_baskets
 from kohort.errors import InfeasibleError
 from kohort.problem.items import ItemsProblem
-from kohort.problem.models import ItemConfidence, KmAnonymity, RhoUncertainty
+from kohort.problem.promises import ItemConfidence, KmAnonymity, RhoUncertainty
 from kohort.recoding.item_nodes import DROPPED
 
 LOCAL = [ko.LocalItems(), ko.ImproveItems(rounds=4)]

@@ -15,7 +15,7 @@ from kohort.algorithms import Run
 from kohort.data.baskets import code_baskets
 from kohort.errors import InfeasibleError, InputError
 from kohort.problem.items import ItemsProblem
-from kohort.problem.models import ItemConfidence, KmAnonymity
+from kohort.problem.promises import ItemConfidence, KmAnonymity
 
 LIMITS = st.sampled_from([Fraction(1, 4), Fraction(1, 3), Fraction(1, 2), Fraction(2, 3)])
 ALL = [

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import kohort as ko
 from kohort.algorithms.mondrian.region_people import PeopleView, counts_of_tallies, views_of
-from kohort.problem.models import PeopleTally, PersonCells, ValueContext, spread_overall
+from kohort.problem.promises import PeopleTally, PersonCells, ValueContext, spread_overall
 
 MODELS = [
     ko.LDiversity("ill", 2),

@@ -12,8 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from kohort.algorithms.again.standing import Standing
-from kohort.problem.models import ClassCounts, ValueContext
 from kohort.problem.problem import Problem
+from kohort.problem.promises import ClassCounts, ValueContext
 
 _STEP = 16  # where blocks break a model, there are by a sixteenth fewer, at least by one
 

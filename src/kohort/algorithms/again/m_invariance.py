@@ -28,8 +28,8 @@ from kohort.algorithms.solver import Solver
 from kohort.errors import InfeasibleError
 from kohort.problem.costs import cost_named
 from kohort.problem.encoding.coded import Coded
-from kohort.problem.models import AlphaDeassociation, LDiversity
 from kohort.problem.problem import Problem
+from kohort.problem.promises import AlphaDeassociation, LDiversity
 from kohort.recoding.placed_groups import Counterfeits, PlacedGroups
 from kohort.recoding.recoding import Recoding
 

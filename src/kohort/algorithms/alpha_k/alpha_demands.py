@@ -11,8 +11,8 @@ from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.refusals import refuse_other_costs, refuse_without_hierarchies
 from kohort.errors import InfeasibleError, UnsupportedError
 from kohort.problem.counted_cells import CountedCells
-from kohort.problem.models import AlphaDeassociation, KAnonymity, Model
 from kohort.problem.problem import Problem
+from kohort.problem.promises import AlphaDeassociation, KAnonymity, Model
 
 
 @dataclass(frozen=True, eq=False)

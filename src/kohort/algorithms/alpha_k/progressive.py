@@ -23,8 +23,8 @@ from kohort.errors import InternalError
 from kohort.kernels.grouping import ranges_by_group
 from kohort.problem.costs import Cost
 from kohort.problem.counted_cells import CountedCells
-from kohort.problem.models import Model
 from kohort.problem.problem import Problem
+from kohort.problem.promises import Model
 from kohort.recoding.groups import Groups
 
 DIGITS = 9  # entropies that differ by rounding only are equal; no attribute of 2 values comes near 0

@@ -14,9 +14,9 @@ from kohort.algorithms.alpha_k.kernels.top_down import specialize
 from kohort.algorithms.run import Run
 from kohort.problem.costs import Cost
 from kohort.problem.counted_cells import CountedCells
-from kohort.problem.models import Model
-from kohort.problem.models.exact import integers
 from kohort.problem.problem import Problem
+from kohort.problem.promises import Model
+from kohort.problem.promises.exact import integers
 from kohort.recoding.groups import Groups
 
 BATCH = 5_000_000  # cells times attributes between two looks at the clock

@@ -10,8 +10,8 @@ from kohort.algorithms.full_domain.roll_ups import ClassTable, LevelNumbers, Lev
 from kohort.algorithms.levels import level_nodes
 from kohort.data.counting import distinct_rows
 from kohort.problem.counted_cells import CountedCells
-from kohort.problem.models import ClassCounts, LabelledClasses, Model, TableModel
 from kohort.problem.problem import Problem
+from kohort.problem.promises import ClassCounts, LabelledClasses, Model, TableModel
 
 
 class GeneralizedTable:

@@ -17,8 +17,8 @@ from kohort.algorithms.full_domain.roll_ups import Levels
 from kohort.algorithms.run import Run
 from kohort.errors import InfeasibleError, KohortError, UnsupportedError
 from kohort.problem.costs import Cost
-from kohort.problem.models import Model
 from kohort.problem.problem import Problem
+from kohort.problem.promises import Model
 from kohort.recoding.attribute_maps import AttributeMaps
 from kohort.recoding.lattice import FAILED, HELD, IMPLIED, OPEN, RULED_OUT, Lattice
 

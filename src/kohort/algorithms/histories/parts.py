@@ -13,10 +13,10 @@ from kohort.data.column import Column
 from kohort.data.counting import distinct_rows
 from kohort.errors import InfeasibleError, UnsupportedError, counted
 from kohort.problem.attribute import Attribute
-from kohort.problem.models import NO_CONTEXT, ClassCounts, Model
-from kohort.problem.models.over_records import OverRecords, ValueSets
-from kohort.problem.models.person_cells import representatives
 from kohort.problem.problem import Problem
+from kohort.problem.promises import NO_CONTEXT, ClassCounts, Model
+from kohort.problem.promises.over_records import OverRecords, ValueSets
+from kohort.problem.promises.person_cells import representatives
 from kohort.problem.sensitive import SensitiveAttribute
 
 

@@ -29,8 +29,8 @@ from kohort.algorithms.run import Run
 from kohort.algorithms.uniting.diversify import diversify
 from kohort.errors import InputError, UnsupportedError
 from kohort.problem.costs import Cost
-from kohort.problem.models import Model
 from kohort.problem.problem import Problem
+from kohort.problem.promises import Model
 from kohort.problem.proof import DualProof
 from kohort.recoding.groups import Groups
 

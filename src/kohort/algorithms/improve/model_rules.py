@@ -15,8 +15,8 @@ from kohort.algorithms.improve.kernels.promises import (
     Promises,
 )
 from kohort.errors import UnsupportedError
-from kohort.problem.models import Model, TallyRule
 from kohort.problem.problem import Problem
+from kohort.problem.promises import Model, TallyRule
 
 _KINDS = {
     "most": MOST,

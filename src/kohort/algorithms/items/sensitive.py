@@ -12,7 +12,7 @@ from kohort.algorithms.items.kernels.item_cuts import any_gone, repair
 from kohort.algorithms.items.kernels.itemsets import Baskets, collapsed, picked
 from kohort.algorithms.run import Run
 from kohort.errors import InputError
-from kohort.problem.models import ItemInference
+from kohort.problem.promises import ItemInference
 
 _AT_ONCE = 10_000  # itemsets that are collected before they are repaired
 

@@ -17,8 +17,8 @@ from kohort.data.hierarchy import Hierarchy
 from kohort.errors import UnsupportedError, counted, percent
 from kohort.problem.attribute import Attribute
 from kohort.problem.items import ItemsProblem
-from kohort.problem.models import ItemInference, KAnonymity
 from kohort.problem.problem import Problem
+from kohort.problem.promises import ItemInference, KAnonymity
 from kohort.recoding.item_nodes import ItemNodes
 from kohort.recoding.recoding import PublishedColumn, Recoding
 from kohort.recoding.table_and_items import TableAndItems

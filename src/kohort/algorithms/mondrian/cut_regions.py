@@ -19,8 +19,8 @@ from kohort.algorithms.mondrian.region_people import kept_by_people
 from kohort.algorithms.mondrian.region_records import Borrowing, Lending, Question
 from kohort.algorithms.mondrian.region_tree import NodeCut, Regions, RegionTree
 from kohort.algorithms.run import Run
-from kohort.problem.models import ClassCounts
 from kohort.problem.problem import Problem
+from kohort.problem.promises import ClassCounts
 
 LEAST_REGION = 2 * SAMPLE
 """Regions of at most this many records are never cut: mondrian looks at all of their records."""

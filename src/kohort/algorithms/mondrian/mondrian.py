@@ -13,8 +13,8 @@ from kohort.algorithms.mondrian.cutting import Cutting
 from kohort.algorithms.refusals import refuse_unknown_costs
 from kohort.algorithms.run import Run
 from kohort.errors import UnsupportedError
-from kohort.problem.models import Model
 from kohort.problem.problem import Problem
+from kohort.problem.promises import Model
 from kohort.recoding.groups import Groups
 
 

@@ -12,8 +12,8 @@ from kohort.algorithms.mondrian.kernels.node_children import pool_children
 from kohort.algorithms.mondrian.region_records import Borrowing, Question
 from kohort.algorithms.mondrian.region_tree import NodeCut
 from kohort.problem.encoding.layout import Tables
-from kohort.problem.models import ClassCounts
 from kohort.problem.problem import Problem
+from kohort.problem.promises import ClassCounts
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,8 @@ import numpy as np
 
 from kohort.algorithms.mondrian.region_records import Block
 from kohort.algorithms.mondrian.region_tree import RegionTree
-from kohort.problem.models import ClassCounts, Model, PeopleTally, PersonCells, ValueContext, counted_as
 from kohort.problem.problem import Problem
+from kohort.problem.promises import ClassCounts, Model, PeopleTally, PersonCells, ValueContext, counted_as
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,8 +33,8 @@ from math import ceil, floor, log
 
 import numpy as np
 
-from kohort.problem.models import AlphaDeassociation, LDiversity, Model, TCloseness
 from kohort.problem.problem import Problem
+from kohort.problem.promises import AlphaDeassociation, LDiversity, Model, TCloseness
 
 _MOST_CASES = 64  # more are merged
 _NO_CAP = 2**40

@@ -15,8 +15,8 @@ from kohort.data.counting import distinct_rows
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InfeasibleError, InputError, did_you_mean
 from kohort.problem.differential_arithmetic import sampling_rate
-from kohort.problem.models import DifferentialPrivacy
 from kohort.problem.problem import Problem
+from kohort.problem.promises import DifferentialPrivacy
 from kohort.recoding.attribute_maps import AttributeMaps
 
 

@@ -16,8 +16,8 @@ from kohort.algorithms.run import Run
 from kohort.algorithms.uniting.diversify import diversify
 from kohort.data.counting import distinct_rows
 from kohort.errors import InfeasibleError, UnsupportedError, counted
-from kohort.problem.models import KAnonymity, Model
 from kohort.problem.problem import Problem
+from kohort.problem.promises import KAnonymity, Model
 from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
 

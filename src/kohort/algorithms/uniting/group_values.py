@@ -9,8 +9,8 @@ import numpy as np
 from kohort.algorithms.uniting.kernels.diversify import merged_cells
 from kohort.data.counting import distinct_rows
 from kohort.data.domain import STAR
-from kohort.problem.models import ClassCounts
 from kohort.problem.problem import Problem
+from kohort.problem.promises import ClassCounts
 from kohort.recoding.groups import Groups
 
 

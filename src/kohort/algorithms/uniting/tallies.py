@@ -7,8 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
-from kohort.problem.models import ClassCounts, Model, PersonCells
 from kohort.problem.problem import Problem
+from kohort.problem.promises import ClassCounts, Model, PersonCells
 
 Counts = Mapping[str | None, ClassCounts]
 """Counts of cells of groups, by sensitive attribute; what a cell is, the tallies know."""

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.algorithms.mondrian.region_people import PeopleView
-from kohort.problem.models import PeopleTally, PersonCells
+from kohort.problem.promises import PeopleTally, PersonCells
 
 PERSON_CELLS = "view int, class long, person long, value long, n long"
 

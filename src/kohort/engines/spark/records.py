@@ -35,7 +35,7 @@ from kohort.engines.spark.failures import give_up, spark_failures
 from kohort.engines.spark.people import PERSON_CELLS, cells_batch, tallied
 from kohort.engines.spark.source import ROW
 from kohort.engines.spark.values import quoted
-from kohort.problem.models import ClassCounts
+from kohort.problem.promises import ClassCounts
 
 _LEAST_BLOCK, _MOST_BLOCKS = 1 << 16, 1 << 10
 Batches = Iterator[pa.RecordBatch]

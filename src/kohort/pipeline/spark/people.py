@@ -19,10 +19,10 @@ from kohort.engines.spark.values import quoted
 from kohort.errors import UnsupportedError
 from kohort.pipeline.choose import Choice, choose
 from kohort.pipeline.request import Request
-from kohort.problem.models import ClassCounts, Model
-from kohort.problem.models.exact import INT64_MAX
 from kohort.problem.people_elsewhere import PeopleElsewhere
 from kohort.problem.problem import Problem
+from kohort.problem.promises import ClassCounts, Model
+from kohort.problem.promises.exact import INT64_MAX
 from kohort.problem.sensitive import SensitiveAttribute
 from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding

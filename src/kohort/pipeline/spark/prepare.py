@@ -22,8 +22,8 @@ from kohort.pipeline.request import Request
 from kohort.pipeline.spark.people import people_of_table
 from kohort.problem.attribute import Attribute
 from kohort.problem.costs import cost_named
-from kohort.problem.models import RiskLimit
 from kohort.problem.problem import Problem, refuse_many_attributes
+from kohort.problem.promises import RiskLimit
 from kohort.problem.roles import Roles
 from kohort.problem.sensitive import SensitiveAttribute
 from kohort.tables.spark import SparkTable

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from kohort.algorithms import Progress, Run
 from kohort.pipeline.approval import QUESTIONS
 from kohort.pipeline.public import public_version, two_digits
-from kohort.problem.models import RiskLimit
+from kohort.problem.promises import RiskLimit
 from kohort.report.asked import Version, check_page, check_version
 from kohort.report.columns import attribute_facts, published_values
 from kohort.report.dossier.chapters import (

@@ -1,0 +1,225 @@
+"""What a privacy model is: a rule for classes of records, stated once, for many classes at a time."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, fields
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from kohort.data.column import number_of, unsigned_zero
+from kohort.errors import InputError
+from kohort.problem.promises.class_counts import ClassCounts
+from kohort.problem.promises.exact import plain
+
+NEAR = 1e-9
+"""Gaps nearer than this to 0 are compared with 0 without floating point."""
+
+
+@dataclass(frozen=True, eq=False)
+class ValueTree:
+    """The taxonomy of a sensitive attribute; its leaves have height 0, a parent more than its children."""
+
+    parent: np.ndarray  # int [nodes], -1 at the root
+    leaf_node: np.ndarray  # int [values], the node of each value code
+    height: np.ndarray  # int [nodes]
+
+    @cached_property
+    def depth(self) -> np.ndarray:
+        """Steps from each node up to the root."""
+        depth, node = np.zeros(len(self.parent), dtype=np.int64), self.parent
+        while (below := node >= 0).any():
+            depth += below
+            node = np.where(below, self.parent[node], -1)
+        return depth
+
+
+@dataclass(frozen=True, eq=False)
+class ValueContext:
+    """What models need to know of a sensitive attribute's values besides their counts in classes."""
+
+    labels: tuple[str | None, ...] = ()  # the text of each value, by code
+    order: np.ndarray | None = None  # the rank of each value, for the ordered distance
+    tree: ValueTree | None = None  # for the hierarchical distance
+    overall: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.int64))  # whole table
+
+    def codes(self, labels: Iterable[str | None]) -> list[int]:
+        """The codes of the values with these labels; a label that does not occur has none."""
+        return [code for label in labels for code in self._codes_of.get(self._known(label), ())]
+
+    def _known(self, label: str | None) -> str | None:
+        """The label as the column spells it: a number may be written in another way, such as 1.50 for 1.5."""
+        if label is None or label in self._codes_of:
+            return label
+        return self._label_of_number.get(number_of(unsigned_zero(label)), label)
+
+    @cached_property
+    def _label_of_number(self) -> dict[Decimal | None, str]:
+        """The label of each number; empty where some value is not a number."""
+        texts = [label for label in self.labels if label is not None]
+        numbers = {number_of(text): text for text in texts}
+        return {} if None in numbers else numbers
+
+    @cached_property
+    def _codes_of(self) -> dict[str | None, list[int]]:
+        codes_of: dict[str | None, list[int]] = {}
+        for code, label in enumerate(self.labels):
+            codes_of.setdefault(label, []).append(code)
+        return codes_of
+
+
+NO_CONTEXT = ValueContext()
+"""Enough for the models that look at counts only: k-anonymity and l-diversity."""
+
+
+@dataclass(frozen=True)
+class TallyRule:
+    """A rule that can be judged from how often each value occurs in a class, as a search changes the class.
+
+    kind    most: no value makes up more than `limit`; together: the listed values do not, added up;
+            distinct: at least `limit` different values; entropy: at least `limit`, in nats;
+            close: at most `limit` in excess of the shares that the values have in the whole table;
+            within: the share of every value lies in its `band`
+    values  the labels of the values that it looks at; None: all of them
+    band    given the shares of the values in the whole table, the least and greatest share of each in a class
+    """
+
+    kind: Literal["most", "together", "distinct", "entropy", "close", "within"]
+    limit: float
+    values: tuple[str | None, ...] | None = None
+    band: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None
+
+
+class Model(ABC):
+    """A rule that every class of a published table keeps. Subclasses are frozen dataclasses.
+
+    Its traits say which algorithms can meet it, and its fields are its parameters, in the spec, too.
+
+    spec_key                   its key under `privacy` in the spec
+    only_counts                it looks at how many records are in a class and not at sensitive values
+    bounds_shares              it is a limit on the share of sensitive values in a class
+    compares_with_whole_table  whether a class keeps it depends on all records that are published
+    by_sampling                it is kept by a mechanism of its own, which draws records at random
+    of_table                   it looks at the labels of all classes, or at a population: see `table_promise`
+    of_people                  where people have several records: how it looks at the people of a class, see
+                               `person_cells`
+    stops, leaves, typical     for `kohort models`: what the promise stops, what it leaves open, a usual value
+    """
+
+    name: ClassVar[str]
+    spec_key: ClassVar[str]
+    only_counts: ClassVar[bool] = False
+    bounds_shares: ClassVar[bool] = False
+    compares_with_whole_table: ClassVar[bool] = False
+    of_table: ClassVar[bool] = False
+    by_sampling: ClassVar[bool] = False
+    stops: ClassVar[str]
+    leaves: ClassVar[str]
+    typical: ClassVar[str]
+    attribute: str | None
+
+    @property
+    def survives_unions(self) -> bool:
+        """Whether the union of two valid classes is always valid."""
+        return True
+
+    @property
+    def survives_unions_of_people(self) -> bool:
+        """Whether the same is true where people have several records, which may lie in both classes.
+
+        Not of shares: two people may each have a value in one of two classes, and both in their union.
+        """
+        return self.only_counts
+
+    @property
+    def needed_k(self) -> int:
+        """The k that keeps the rule exactly, of a rule about the size of every class; 1 of any other."""
+        return 1
+
+    @property
+    def enough_k(self) -> int | None:
+        """A size of classes that always keeps the rule, of a rule about all classes together; else None."""
+        return None
+
+    @property
+    def of_people(self) -> Literal["having", "spread"]:
+        """How the people of a class are counted by value: those who have it, or spread over their records."""
+        return "having"
+
+    @abstractmethod
+    def holds(self, counts: ClassCounts, context: ValueContext = NO_CONTEXT) -> np.ndarray:
+        """For each class, whether it keeps the rule; decided exactly."""
+
+    def deficit(self, counts: ClassCounts, context: ValueContext = NO_CONTEXT) -> np.ndarray:
+        """For each class how far it is from keeping the rule: 0 if it keeps it, and 1 at most.
+
+        Whether it is 0 is decided exactly, how large it is in floating point.
+        """
+        gaps, widest = self._gaps(counts, context)
+        near = np.abs(gaps) < NEAR
+        if near.any():
+            gaps = np.where(near, np.where(self.holds(counts, context), 0.0, NEAR), gaps)
+        return np.clip(gaps / max(widest, NEAR), 0.0, 1.0)
+
+    def _gaps(self, counts: ClassCounts, context: ValueContext) -> tuple[np.ndarray, float]:
+        """By how much each class misses the rule (at most 0: it keeps it), and by how much it can at most."""
+        return 1.0 - self.holds(counts, context), 1.0
+
+    def tally_rule(self) -> TallyRule | None:
+        """This rule in the form that searches can check as they count values; None if it has no such form."""
+        return None
+
+    def distinguishes(self, context: ValueContext) -> np.ndarray:
+        """A number per sensitive value; the model treats values with the same number alike."""
+        return np.arange(len(context.labels))
+
+    def notes(self, context: ValueContext) -> tuple[str, ...]:
+        """Sentences about this model and the values in the table that the user should read."""
+        return ()
+
+    @abstractmethod
+    def describe(self) -> str:
+        """The promise in words, without a full stop."""
+
+    def describe_for_people(self) -> str:
+        """The promise in words where people are counted, who may have several records in a class."""
+        return f"{self.describe()}, every person spread evenly over their records in the class"
+
+    def refusal(
+        self, whole_table: ClassCounts, context: ValueContext = NO_CONTEXT, *, k: int = 1
+    ) -> str | None:
+        """Why no classes of at least k records can keep the rule, and the strictest rule that is possible.
+
+        None when the whole table, as a single class, keeps it. For a model that survives unions this is the
+        exact answer: if there were valid classes, their union, the whole table, would be valid, too.
+        """
+        if self.holds(whole_table, context).all():
+            return None
+        return self._refusal(whole_table, context)
+
+    @abstractmethod
+    def _refusal(self, whole_table: ClassCounts, context: ValueContext) -> str: ...
+
+    def to_dict(self) -> dict[str, Any]:
+        """The parameters as JSON holds them; the class called with them gives an equal model."""
+        parameters = ((f.name, getattr(self, f.name)) for f in fields(self))  # type: ignore[arg-type]
+        return {name: _as_json(value) for name, value in parameters if value is not None}
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return plain(value)
+    if isinstance(value, tuple):
+        return list(value)
+    return value if isinstance(value, (int, float, str)) else str(value)
+
+
+def check_attribute(model: str, attribute: object) -> None:
+    """Refuse what cannot be the name of a column."""
+    if not isinstance(attribute, str) or not attribute:
+        raise InputError(f"The 'attribute' parameter of {model} must name a column. Got {attribute!r}.")
