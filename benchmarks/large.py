@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 
 import kohort as ko
 from benchmarks.hospital import ASKED
-from kohort.pipeline.solve import Clock
+from kohort.job.solve import Clock
 from kohort.tables.batches import BatchTable
 
 __all__ = ["measure", "write_records"]

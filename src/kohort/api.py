@@ -25,6 +25,8 @@ from kohort.io.ledger_file import read_ledger, verify_with_ledger
 from kohort.io.maps import read_maps
 from kohort.io.private_files import read_order
 from kohort.io.spec import Spec
+from kohort.job import apply
+from kohort.job.prepare import prepare
 from kohort.keywords import (
     Promise,
     Source,
@@ -33,8 +35,7 @@ from kohort.keywords import (
     proposed_hierarchies,
     request_of,
 )
-from kohort.pipeline import Items, Request, apply
-from kohort.pipeline.prepare import prepare
+from kohort.pipeline import Items, Request
 from kohort.pipeline.verify_release import verify_release
 from kohort.problem.perturbations import Perturbation
 from kohort.problem.promises import KAnonymity

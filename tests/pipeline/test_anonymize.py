@@ -14,7 +14,7 @@ from frames import as_lists
 from kohort.algorithms import Algorithm
 from kohort.algorithms.mondrian.kernels import cut_table as kernel
 from kohort.errors import InfeasibleError, InputError, InternalError, UnsupportedError
-from kohort.pipeline import choose as pipeline
+from kohort.job import choose as pipeline
 from kohort.recoding.groups import Groups
 
 PEOPLE = {

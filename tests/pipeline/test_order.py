@@ -12,8 +12,8 @@ import pytest
 import kohort as ko
 from frames import as_lists
 from kohort.errors import InputError
-from kohort.pipeline.order import _sorted_columns, dealt_order
-from kohort.pipeline.publish import Published
+from kohort.job.order import _sorted_columns, dealt_order
+from kohort.job.publish import Published
 from kohort.tables.memory import MemoryTable
 from trials import trials
 

@@ -12,7 +12,7 @@ from cli.running import run
 from kohort.data.arrow_values import person_codes
 from kohort.errors import InfeasibleError, InputError, UnsupportedError
 from kohort.io.read_spec import parse_spec
-from kohort.pipeline.prepare import prepare
+from kohort.job.prepare import prepare
 from kohort.problem.roles import Roles
 from kohort.tables.memory import MemoryTable
 

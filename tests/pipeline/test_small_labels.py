@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kohort.pipeline.publish import labelled
+from kohort.job.publish import labelled
 from kohort.recoding.recoding import PublishedColumn
 
 

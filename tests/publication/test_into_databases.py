@@ -21,7 +21,7 @@ import kohort as ko
 from kohort.errors import InputError, InternalError, UnsupportedError
 from kohort.io.databases.connection import AdbcConnection
 from kohort.io.databases.table_draft import TableDraft
-from kohort.pipeline import streaming
+from kohort.job import streaming
 from kohort.release import targets
 from kohort.tables.batches import BatchTable
 from reading_databases import read_database

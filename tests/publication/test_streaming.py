@@ -18,7 +18,7 @@ import kohort as ko
 from kohort.errors import KohortError
 from kohort.io.formats import delimited, fitting, json_lines
 from kohort.io.tables import open_in_batches, read_table, write_table
-from kohort.pipeline import streaming
+from kohort.job import streaming
 from kohort.tables.batches import BatchTable
 from reading_in_batches import anonymized_in_batches, no_table_is_small
 from strategies import cases

@@ -20,8 +20,8 @@ from kohort.files import checked
 from kohort.io import batch_files
 from kohort.io.formats import delimited, fitting, json_lines
 from kohort.io.tables import write_table
-from kohort.pipeline import streaming
-from kohort.pipeline.streaming import published_slices
+from kohort.job import streaming
+from kohort.job.streaming import published_slices
 from reading_in_batches import anonymized_in_batches
 
 ASKED = {

@@ -18,7 +18,7 @@ import kohort as ko
 from kohort.errors import InfeasibleError, InternalError, KohortError, UnsupportedError
 from kohort.io import data_files
 from kohort.io.tables import read_table
-from kohort.pipeline import apply, order, publish
+from kohort.job import apply, order, publish
 from kohort.release import job, targets
 from kohort.tables.memory import MemoryTable
 from reading_in_batches import anonymized_in_batches

@@ -27,7 +27,8 @@ from cli.test_counterfeits_command import publish as publish_counterfeits
 from kohort.algorithms.improve.improve import Improve
 from kohort.data.ledger import Ledger
 from kohort.errors import InternalError
-from kohort.pipeline import averages, identifiers, order, perturb, publish
+from kohort.job import order, publish
+from kohort.pipeline import averages, identifiers, perturb
 from kohort.pipeline.again import tie
 from kohort.problem.costs import Loss
 from kohort.problem.problem import Problem

@@ -17,7 +17,7 @@ import pytest
 import kohort as ko
 from kohort.algorithms.items import apriori
 from kohort.errors import InternalError
-from kohort.pipeline import prepare
+from kohort.job import prepare
 from kohort.problem.problem import Problem
 from kohort.problem.promises import (
     ITEM_MODELS,

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kohort as ko
+from kohort.job.prepare import build_attributes, settled_roles
 from kohort.pipeline import Request
-from kohort.pipeline.prepare import build_attributes, settled_roles
 from kohort.problem.roles import Roles
 from kohort.tables.memory import MemoryTable
 from kohort.verification import Original

@@ -16,8 +16,8 @@ from kohort.errors import InputError
 from kohort.files.checked import write_checked
 from kohort.io.json_text import load_json
 from kohort.io.option_keys import option_keys
+from kohort.job.maps import ColumnMap, Maps
 from kohort.options import OPTIONS
-from kohort.pipeline.maps import ColumnMap, Maps
 from kohort.pipeline.request import Request, Treatment
 from kohort.problem.promises import MODELS, Model
 from kohort.problem.roles import Role, Roles

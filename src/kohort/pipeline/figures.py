@@ -9,8 +9,8 @@ from kohort.algorithms import EVERY_ALGORITHM
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import UnsupportedError
+from kohort.job.solve import Solution
 from kohort.pipeline.request import Request
-from kohort.pipeline.solve import Solution
 from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
 from kohort.problem.proof import DualProof, Proof

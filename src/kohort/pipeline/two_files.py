@@ -25,7 +25,7 @@ from kohort.tables.memory import MemoryTable
 from kohort.verification import WrittenCheck
 
 if TYPE_CHECKING:
-    from kohort.pipeline.publish import Published
+    from kohort.job.publish import Published
 
 if TYPE_CHECKING:
     import narwhals as nw

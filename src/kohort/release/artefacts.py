@@ -228,7 +228,7 @@ class MapsFile(Artefact):
         return "keep it with the original."
 
     def refuse(self, release: Release) -> None:
-        from kohort.pipeline.maps import refuse_no_maps
+        from kohort.job.maps import refuse_no_maps
 
         refuse_no_maps(release.problem, release.recoding, release.algorithm)
 

@@ -16,18 +16,18 @@ from kohort.algorithms.kernels.group_costs import costs_by_group
 from kohort.algorithms.solver import Solver
 from kohort.data.dataset import Dataset
 from kohort.errors import InfeasibleError, InternalError
+from kohort.job.choose import Choice, choose
+from kohort.job.notes import extreme_cautions, release_notes
+from kohort.job.order import PublishedOrder, settle_order
+from kohort.job.prepare import Prepared, prepare
+from kohort.job.publish import Published, publish
+from kohort.job.solve import Clock, Solution, solve
 from kohort.pipeline.again.counterfeits import n_counterfeits, refuse_counterfeits, with_counterfeits
 from kohort.pipeline.again.tie import TiedRelease, tie_to_ledger
-from kohort.pipeline.choose import Choice, choose
 from kohort.pipeline.figures import Figures, checked_figures
-from kohort.pipeline.notes import extreme_cautions, release_notes
-from kohort.pipeline.order import PublishedOrder, settle_order
-from kohort.pipeline.prepare import Prepared, prepare
-from kohort.pipeline.publish import Published, publish
 from kohort.pipeline.published_items import ItemsPart
 from kohort.pipeline.request import Request
 from kohort.pipeline.sampling import sample_of
-from kohort.pipeline.solve import Clock, Solution, solve
 from kohort.pipeline.table_limits import Attempt, promised_by_k, solve_within_limits, tries
 from kohort.pipeline.two_files import refuse_no_events
 from kohort.pipeline.verify_release import verify_published, verify_release

@@ -28,14 +28,14 @@ from kohort.errors import InputError, InternalError, KohortError, UnsupportedErr
 from kohort.files.outputs import Outputs
 from kohort.io.baskets import BasketShape
 from kohort.io.databases import DatabaseTable
+from kohort.job.choose import Choice, choose
+from kohort.job.notes import extreme_caution, formula_sentences, model_notes, withholding_notes
+from kohort.job.order import PublishedOrder
+from kohort.job.publish import Published
+from kohort.job.solve import Clock
 from kohort.kernels.ahead import compile_ahead
 from kohort.pipeline import Request
 from kohort.pipeline.before_after import BeforeAfter
-from kohort.pipeline.choose import Choice, choose
-from kohort.pipeline.notes import extreme_caution, formula_sentences, model_notes, withholding_notes
-from kohort.pipeline.order import PublishedOrder
-from kohort.pipeline.publish import Published
-from kohort.pipeline.solve import Clock
 from kohort.pipeline.spark.people import counting_people
 from kohort.pipeline.spark.prepare import SparkPrepared, prepare_on_spark, refuse_on_spark
 from kohort.pipeline.spark.solving import Made, largest_region, solve_on_spark

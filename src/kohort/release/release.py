@@ -15,15 +15,15 @@ from kohort.data.dataset import Dataset
 from kohort.errors import InputError, counted
 from kohort.files.outputs import Outputs
 from kohort.io.databases import DatabaseTable
+from kohort.job.maps import Maps, maps_of
+from kohort.job.order import PublishedOrder
+from kohort.job.publish import Published
 from kohort.pipeline import Request
 from kohort.pipeline.again.tie import TiedRelease
 from kohort.pipeline.before_after import BeforeAfter, before_after
 from kohort.pipeline.figures import gap_to
-from kohort.pipeline.maps import Maps, maps_of
-from kohort.pipeline.order import PublishedOrder
 from kohort.pipeline.private import HoldsOriginal
 from kohort.pipeline.public import committed, public_version
-from kohort.pipeline.publish import Published
 from kohort.pipeline.published_items import ItemsPart
 from kohort.pipeline.two_files import TwoFiles
 from kohort.problem.problem import Problem

@@ -28,8 +28,8 @@ from kohort.io.formats import Format, format_of
 from kohort.io.formats.fitting import Slices, rows_per_slice
 from kohort.io.source_file import plain_suffix
 from kohort.io.tables import open_in_batches, read_table, writes_slices
+from kohort.job.streaming import HELD, published_slices
 from kohort.pipeline import Request
-from kohort.pipeline.streaming import HELD, published_slices
 from kohort.pipeline.verify_release import verify_release
 from kohort.tables.batches import BatchTable
 from kohort.tables.memory import MemoryTable

@@ -16,9 +16,9 @@ from kohort.algorithms import Progress, Run
 from kohort.data.column import Column
 from kohort.data.dataset import Dataset
 from kohort.errors import InputError, UnsupportedError, counted, did_you_mean, percent
+from kohort.job.prepare import build_attributes
 from kohort.parameters import Seed, Within, check_option
 from kohort.pipeline.before_after import BeforeAfter, Classes, Side, classes_of
-from kohort.pipeline.prepare import build_attributes
 from kohort.pipeline.request import Request
 from kohort.pipeline.size_counts import SizeCounts
 from kohort.problem.attribute import Attribute

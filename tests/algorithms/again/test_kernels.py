@@ -13,8 +13,8 @@ from by_definition.vacancies import filled, group_cost
 from kohort.algorithms.again.kernels.growing import grow_columns, part_people
 from kohort.algorithms.again.kernels.swaps import swap_alike
 from kohort.algorithms.again.kernels.vacancies import fill_vacancies
+from kohort.job.prepare import prepare
 from kohort.pipeline import Request
-from kohort.pipeline.prepare import prepare
 from kohort.problem.roles import Roles
 from kohort.tables.memory import MemoryTable
 

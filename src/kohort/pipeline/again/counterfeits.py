@@ -18,9 +18,9 @@ import pyarrow as pa
 from kohort.data.arrow_values import take_records
 from kohort.data.dataset import Dataset
 from kohort.errors import InputError, UnsupportedError
+from kohort.job.prepare import Prepared
 from kohort.late import LateModule
 from kohort.pipeline.perturb import generator_of
-from kohort.pipeline.prepare import Prepared
 from kohort.recoding.placed_groups import PlacedGroups
 from kohort.recoding.recoding import Recoding
 from kohort.tables.memory import MemoryTable

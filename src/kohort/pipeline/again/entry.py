@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.data.ledger import NOBODY, Ledger, LedgerEntry
+from kohort.job.prepare import Prepared
+from kohort.job.publish import Published
 from kohort.pipeline.again.standing import Known, sensitive_names
-from kohort.pipeline.prepare import Prepared
-from kohort.pipeline.publish import Published
 from kohort.recoding.placed_groups import PlacedGroups
 
 

@@ -17,7 +17,7 @@ from kohort.data.counting import distinct_rows
 from kohort.data.dataset import Dataset
 from kohort.data.ledger import HASH_BYTES, Ledger
 from kohort.errors import InputError
-from kohort.pipeline.prepare import Prepared
+from kohort.job.prepare import Prepared
 from kohort.verification.recorded import texts_of_values
 from kohort.verification.together import SIGNATURES
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from kohort.data.ledger import Ledger, LedgerEntry
 from kohort.errors import InfeasibleError, InputError, InternalError, UnsupportedError, counted
+from kohort.job.prepare import Prepared
+from kohort.job.publish import Published
 from kohort.pipeline.again.entry import entry_of, promised
 from kohort.pipeline.again.standing import Known, known_people
-from kohort.pipeline.prepare import Prepared
-from kohort.pipeline.publish import Published
 from kohort.recoding.placed_groups import PlacedGroups
 from kohort.recoding.recoding import Recoding
 from kohort.verification import Caution, Together, verify_together

@@ -21,8 +21,8 @@ from kohort.engines.spark.packing import dictionary_of_places
 from kohort.engines.spark.values import quoted
 from kohort.engines.spark.workers import larger_batches
 from kohort.errors import UnsupportedError
-from kohort.pipeline.choose import Choice
-from kohort.pipeline.publish import labelled
+from kohort.job.choose import Choice
+from kohort.job.publish import labelled
 from kohort.pipeline.spark.arranging import Pieces
 from kohort.pipeline.spark.prepare import SparkPrepared
 from kohort.pipeline.withheld import broken_by

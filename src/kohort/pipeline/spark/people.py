@@ -17,7 +17,7 @@ from kohort.engines.spark.failures import spark_failures
 from kohort.engines.spark.people import PERSON_CELLS, cells_batch, tallied
 from kohort.engines.spark.values import quoted
 from kohort.errors import UnsupportedError
-from kohort.pipeline.choose import Choice, choose
+from kohort.job.choose import Choice, choose
 from kohort.pipeline.request import Request
 from kohort.problem.people_elsewhere import PeopleElsewhere
 from kohort.problem.problem import Problem

@@ -16,8 +16,8 @@ from kohort.algorithms.mondrian.region_tree import Regions
 from kohort.engines.spark.coding import ORIGINAL, PERSON, counted_values
 from kohort.engines.spark.packing import joined_tables, packed, sorted_by, unpacked
 from kohort.engines.spark.workers import one_thread
+from kohort.job.publish import labelled
 from kohort.kernels.compile_time import compile_clock
-from kohort.pipeline.publish import labelled
 from kohort.pipeline.spark.arranging import LABELS, Pieces
 from kohort.problem.encoding.coded import Coded
 from kohort.problem.encoding.tables import leaf_numbers

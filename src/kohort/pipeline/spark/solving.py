@@ -19,7 +19,7 @@ from kohort.engines.spark.records import SparkRecords
 from kohort.engines.spark.source import ROW
 from kohort.engines.spark.values import quoted
 from kohort.errors import counted
-from kohort.pipeline.choose import Choice
+from kohort.job.choose import Choice
 from kohort.pipeline.spark.arranging import PIECES, Arrangement, Pieces
 from kohort.pipeline.spark.frames import masked_names
 from kohort.pipeline.spark.global_recoding import global_recoding

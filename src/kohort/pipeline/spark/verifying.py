@@ -17,7 +17,7 @@ from kohort.engines.spark.packing import packed, unpacked
 from kohort.engines.spark.values import fingerprints
 from kohort.engines.spark.workers import one_thread
 from kohort.errors import InputError, InternalError, UnsupportedError
-from kohort.pipeline.notes import shows_extremes
+from kohort.job.notes import shows_extremes
 from kohort.pipeline.spark.arranging import Arrangement, digest_of, opened_parts
 from kohort.pipeline.spark.frames import published_schema
 from kohort.pipeline.spark.prepare import SparkPrepared

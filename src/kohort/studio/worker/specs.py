@@ -19,8 +19,8 @@ from kohort.io.read_spec import parse_spec, read_spec_file
 from kohort.io.spec import Spec
 from kohort.io.tables import write_table
 from kohort.io.yaml_text import load_yaml
-from kohort.pipeline.choose import choose
-from kohort.pipeline.prepare import prepare
+from kohort.job.choose import choose
+from kohort.job.prepare import prepare
 from kohort.problem.costs import COSTS
 from kohort.studio.worker.telling import Telling
 from kohort.studio.worker.trees import coded_column, tree_spec

@@ -16,7 +16,7 @@ import pyarrow as pa
 from kohort.algorithms import Progress
 from kohort.data.arrow_values import take_records
 from kohort.files.drafts import Drafts
-from kohort.pipeline.publish import Published
+from kohort.job.publish import Published
 from kohort.pipeline.request import Request
 from kohort.problem.roles import Role
 from kohort.tables.batches import BatchTable, PublishedTable, in_slices

@@ -17,14 +17,14 @@ from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InfeasibleError, InputError, UnsupportedError, counted
-from kohort.pipeline.maps import Maps
-from kohort.pipeline.notes import formula_notes
-from kohort.pipeline.order import settle_order
+from kohort.job.maps import Maps
+from kohort.job.notes import formula_notes
+from kohort.job.order import settle_order
+from kohort.job.prepare import Prepared, sensitive_attributes, settled_roles
+from kohort.job.publish import Published, publish
 from kohort.pipeline.people import persons_of
-from kohort.pipeline.prepare import Prepared, sensitive_attributes, settled_roles
 from kohort.pipeline.private import HoldsOriginal
 from kohort.pipeline.public import committed
-from kohort.pipeline.publish import Published, publish
 from kohort.pipeline.request import Request
 from kohort.pipeline.verify_release import verify_published
 from kohort.pipeline.withheld import withheld_notes

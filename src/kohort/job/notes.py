@@ -8,13 +8,13 @@ import pyarrow as pa
 
 from kohort.data.formulas import formula_cells
 from kohort.errors import counted
-from kohort.pipeline.choose import Choice
+from kohort.job.choose import Choice
+from kohort.job.prepare import Prepared
+from kohort.job.publish import Published
+from kohort.job.solve import Solution
 from kohort.pipeline.perturb import perturbation_notes
-from kohort.pipeline.prepare import Prepared
-from kohort.pipeline.publish import Published
 from kohort.pipeline.request import Request
 from kohort.pipeline.sampling import sample_note
-from kohort.pipeline.solve import Solution
 from kohort.pipeline.two_files import TwoFiles
 from kohort.pipeline.withheld import withheld_notes
 from kohort.problem.attribute import Attribute

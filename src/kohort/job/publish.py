@@ -19,10 +19,10 @@ from kohort.data.counting import count_codes, stretches_of
 from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR
 from kohort.data.process import give_memory_back
+from kohort.job.prepare import Prepared
 from kohort.late import LateModule
 from kohort.pipeline.averages import averaged_columns
 from kohort.pipeline.identifiers import masked, pseudonyms
-from kohort.pipeline.prepare import Prepared
 from kohort.pipeline.request import Request
 from kohort.pipeline.shift import days_of_people, shifted
 from kohort.pipeline.two_files import TwoFiles, compared

@@ -18,8 +18,8 @@ from kohort.data.arrow_values import value_codes
 from kohort.data.column import Column
 from kohort.data.counting import row_keys
 from kohort.data.dataset import Dataset
-from kohort.pipeline.prepare import Prepared
-from kohort.pipeline.publish import Published
+from kohort.job.prepare import Prepared
+from kohort.job.publish import Published
 from kohort.pipeline.two_files import grouped_by_person
 from kohort.verification import Caution
 

@@ -1,0 +1,1 @@
+"""The road of every release: prepare, choose, solve, publish, verify, write. One file for each step."""
