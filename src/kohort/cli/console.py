@@ -39,14 +39,14 @@ class Output:
         self.show(Text(text))
 
     def say_whole(self, text: str) -> None:
-        """The same for a command that is to be copied: lines are not folded."""
+        """The same for a command or a path that is to be copied: lines are not folded."""
         if not (self.as_json or self.quiet):
             self.console.print(Text(text), soft_wrap=True)
 
     def written(self, *paths: Any) -> None:
         """Say what was written; None was not asked for."""
         if any(path is not None for path in paths):
-            self.say("Written: " + ", ".join(str(path) for path in paths if path is not None))
+            self.say_whole("Written: " + ", ".join(str(path) for path in paths if path is not None))
 
     def result(self, facts: Any) -> None:
         """Print the result for machines, if --json is given."""

@@ -240,7 +240,7 @@ def check(
     output.result(_facts(findings))
     output.say_whole("\n".join(_sentences(findings)))
     if offending is not None:
-        output.say(f"The values that cause this are in {offending}.")
+        output.say_whole(f"The values that cause this are in {offending}.")
     if findings.errors:
         raise typer.Exit(2)
 
