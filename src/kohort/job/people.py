@@ -12,11 +12,11 @@ from kohort.data.counting import distinct_rows
 from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError, counted
-from kohort.pipeline.request import Request
 from kohort.problem.attribute import Attribute, PopulationRows
 from kohort.problem.histories import Histories
 from kohort.problem.promises import Model, Population
 from kohort.problem.roles import Roles
+from kohort.statement import Statement
 
 
 def persons_of(dataset: Dataset, roles: Roles) -> np.ndarray | None:
@@ -76,7 +76,7 @@ def refuse_missing_persons(dataset: Dataset, name: str) -> np.ndarray:
 
 def histories_of(
     dataset: Dataset,
-    request: Request,
+    request: Statement,
     nothing: np.ndarray | None = None,
     columns_of_events: frozenset[str] = frozenset(),
 ) -> Histories | None:

@@ -28,7 +28,6 @@ from kohort.job.people import (
 from kohort.job.two_files import TwoFiles, join_files
 from kohort.pipeline.averages import refuse_averages
 from kohort.pipeline.perturb import generator_of, perturbed_columns
-from kohort.pipeline.request import TREATMENTS, Request
 from kohort.problem.attribute import Attribute, PopulationRows
 from kohort.problem.costs import cost_named
 from kohort.problem.histories import Histories
@@ -37,6 +36,8 @@ from kohort.problem.problem import Problem, refuse_many_attributes
 from kohort.problem.promises import ClassCounts, KAnonymity, Model, RiskLimit, TableModel
 from kohort.problem.roles import Roles
 from kohort.problem.sensitive import SensitiveAttribute
+from kohort.statement import Statement
+from kohort.statement.columns import TREATMENTS
 from kohort.tables.memory import MemoryTable
 
 
@@ -56,7 +57,7 @@ class Prepared:
     """
 
     dataset: Dataset
-    request: Request
+    request: Statement
     roles: Roles
     attributes: tuple[Attribute, ...]
     sensitive: Mapping[str, SensitiveAttribute]
@@ -129,7 +130,7 @@ class Prepared:
         return {name: s.hierarchy for name, s in self.sensitive.items() if s.hierarchy is not None}
 
 
-def prepare(dataset: Dataset, request: Request, events: Dataset | None = None) -> Prepared:
+def prepare(dataset: Dataset, request: Statement, events: Dataset | None = None) -> Prepared:
     """Prepare a table: settle roles, code its columns, and build the domains of quasi-identifiers.
 
     events  the table of events beside one of people: the two are joined first
@@ -145,7 +146,7 @@ def prepare(dataset: Dataset, request: Request, events: Dataset | None = None) -
     return _prepared(files.table, request, files)
 
 
-def _prepared(dataset: Dataset, request: Request, files: TwoFiles | None = None) -> Prepared:
+def _prepared(dataset: Dataset, request: Statement, files: TwoFiles | None = None) -> Prepared:
     roles = settled_roles(dataset, request)
     quasi_identifiers = roles.having("quasi-identifier")
     if request.items is not None and not quasi_identifiers:
@@ -198,7 +199,7 @@ def _refuse_dropping(models: Sequence[Model]) -> None:
             )
 
 
-def settled_roles(dataset: Dataset, request: Request) -> Roles:
+def settled_roles(dataset: Dataset, request: Statement) -> Roles:
     """A role for every column of the table."""
     roles = request.roles.settled(dataset.names)
     for name, treatment in request.treatments.items():
@@ -215,7 +216,7 @@ def settled_roles(dataset: Dataset, request: Request) -> Roles:
     return roles
 
 
-def refuse_nulls(tables: Sequence[Dataset], request: Request, roles: Roles) -> None:
+def refuse_nulls(tables: Sequence[Dataset], request: Statement, roles: Roles) -> None:
     """Raise InputError where a quasi-identifier of these tables has missing values and may not."""
     if request.nulls != "refuse":
         return
@@ -240,7 +241,7 @@ def _refuse_lookalikes(attributes: tuple[Attribute, ...], *, null_is_star: bool)
             )
 
 
-def kept_by_k(request: Request, n_people: int) -> tuple[Model, ...]:
+def kept_by_k(request: Statement, n_people: int) -> tuple[Model, ...]:
     """The promises about all classes together that are kept by a search for a k, see `table_limits`.
 
     These are limits on the risk, and those promises about a whole table that classes of some size always
@@ -252,7 +253,7 @@ def kept_by_k(request: Request, n_people: int) -> tuple[Model, ...]:
     return (*limits, *others) if by_size and not _searches_levels(request) else limits
 
 
-def search_models(request: Request, n_people: int) -> tuple[Model, ...]:
+def search_models(request: Statement, n_people: int) -> tuple[Model, ...]:
     """The models as algorithms see them: a limit on the risk of a class is the k that it needs."""
     kept = kept_by_k(request, n_people)
     if not kept and not any(isinstance(model, RiskLimit) for model in request.table_models):
@@ -261,7 +262,7 @@ def search_models(request: Request, n_people: int) -> tuple[Model, ...]:
     return (KAnonymity(request.k), *others)
 
 
-def _searches_levels(request: Request) -> bool:
+def _searches_levels(request: Statement) -> bool:
     """Whether an algorithm is named that meets promises about a whole table by itself."""
     named = request.algorithm_name
     return named != "auto" and named in ALGORITHMS and ALGORITHMS[named].meets(TableModel)
@@ -272,7 +273,7 @@ def sample_size(share: float, n_records: int) -> int:
     return int(Fraction(str(share)) * n_records)
 
 
-def sample_of(dataset: Dataset, request: Request) -> Dataset:
+def sample_of(dataset: Dataset, request: Statement) -> Dataset:
     """The records that are drawn, in their order; all of them where the share is 1.
 
     They come from the key and the seed or, without a key, from the operating system, as noise does.

@@ -23,7 +23,6 @@ from kohort.job.order import PublishedOrder
 from kohort.job.public import HoldsOriginal, committed, public_version
 from kohort.job.publish import Published
 from kohort.job.two_files import TwoFiles
-from kohort.pipeline import Request
 from kohort.pipeline.before_after import BeforeAfter, before_after
 from kohort.problem.problem import Problem
 from kohort.problem.roles import Roles
@@ -41,6 +40,7 @@ from kohort.release.artefacts import (
 )
 from kohort.release.facts import release_facts
 from kohort.release.targets import Target, target_of
+from kohort.statement import Statement
 from kohort.verification import Claim, Verdict
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Release(HoldsOriginal):
     )
 
     dataset: Dataset
-    request: Request
+    request: Statement
     roles: Roles
     problem: Problem
     published: Published
