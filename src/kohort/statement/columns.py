@@ -138,8 +138,8 @@ def columns_of(roles: Mapping[str, Any], **given: Mapping[str, Any]) -> dict[str
     parts: dict[str, dict[str, Any]] = {name: {"role": role} for name, role in roles.items()}
     for key, of in given.items():
         for name, value in of.items():
-            if name not in parts:
-                _refuse_for_others(key, name, None)
+            if name not in parts or (key in _WHAT and value is not None):
+                _refuse_for_others(key, name, roles.get(name))
             parts[name][key] = _treated(name, value) if key == "treatment" else value
     return {name: _column(name, part) for name, part in parts.items()}
 
@@ -153,15 +153,15 @@ def _column(name: str, part: Mapping[str, Any]) -> Column:
 
 def _treated(name: str, how: Any) -> Any:
     """The treatment of a column, as Python gives it."""
-    if how in (None, *get_args(Treatment)):
+    words = (*get_args(Treatment), *PERTURBATIONS)
+    if how is None or (isinstance(how, str) and how in get_args(Treatment)):
         return how
-    if how in PERTURBATIONS:
+    if isinstance(how, str) and how in PERTURBATIONS:
         raise InputError(
             f"The treatment {how} of {name!r} needs its size, such as {{noise: 0.1}}, {{swap: 0.05}}, "
             "{pram: 0.8}, {limits: [0, 90]} or {round: 5}."
         )
     if isinstance(how, str):
-        words = (*get_args(Treatment), *PERTURBATIONS)
         raise InputError(f"'treatment of {name}' must be {' or '.join(words)}. Got {how!r}.")
     return perturbation_of(how, name)
 
