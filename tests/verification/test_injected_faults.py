@@ -217,7 +217,7 @@ FAULTS = [
     Fault("treatment", "pseudonyms are the names", ask(("name",), identifiers={"name": "pseudonym"}),
           [(identifiers, "pseudonyms", as_given)]),
     Fault("treatment", "pseudonyms of linked people are their names", linked(),
-          [(identifiers, "pseudonyms", lambda honest: lambda *a, **b: as_given(honest)(*a).dictionary_encode())]),
+          [(identifiers, "pseudonyms", lambda _: lambda it, *_, **__: as_given(it)(it).dictionary_encode())]),
     Fault("treatment", "two people share a pseudonym", linked(),
           [(identifiers, "_digest", lambda honest: lambda text, key: honest(text.replace("p2", "p1"), key))]),
     Fault("treatment", "all people share a pseudonym", linked(),
