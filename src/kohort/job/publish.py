@@ -15,7 +15,6 @@ from kohort.data.baskets import joined
 from kohort.data.codebook import codebook_of, with_codebook
 from kohort.data.compact_column import smallest_type
 from kohort.data.counting import count_codes, stretches_of
-from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR
 from kohort.data.process import give_memory_back
 from kohort.job.prepare import Prepared
@@ -26,6 +25,7 @@ from kohort.pipeline.request import Request
 from kohort.recoding.recoding import PublishedColumn, Recoding
 from kohort.tables.batches import BatchTable, PublishedTable
 from kohort.tables.memory import MemoryTable
+from kohort.tables.table import Table
 from kohort.treatments import Part
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Published:
     files    the tables of people and of events that were joined for it; None where there is one table
     """
 
-    dataset: Dataset
+    dataset: Table
     columns: Columns
     kept: np.ndarray | None = None
     broken: str | None = None
@@ -89,7 +89,7 @@ class Published:
         return self.dataset.n_records - self.n_records
 
     @cached_property
-    def shown(self) -> Dataset:
+    def shown(self) -> Table:
         """The published table, to be looked at by a stranger; see `PublishedTable`."""
         if isinstance(self.dataset, BatchTable):
             return PublishedTable(self.dataset, self.names, self.columns, self.kept)

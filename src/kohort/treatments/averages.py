@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.data.counting import row_keys
-from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR
 from kohort.errors import InputError
 from kohort.problem.attribute import Attribute
+from kohort.tables.table import Table
 from kohort.treatments.perturbation import decimals_of
 from kohort.treatments.treatment import Part, Scope, Secret, Treatment
 
@@ -46,7 +46,7 @@ class Average(Treatment):
         texts = [STAR if star else repr(float(value)) for star, value in zip(hidden, rounded)]
         return pa.array(texts, pa.string()).dictionary_encode()
 
-    def notes(self, columns: Sequence[str], before: Dataset, after: Mapping[str, Any]) -> list[str]:
+    def notes(self, columns: Sequence[str], before: Table, after: Mapping[str, Any]) -> list[str]:
         return [
             f"The {self.name} of every class is published of {', '.join(map(repr, columns))}. Loss, risk and "
             "utility are those of the intervals that the values of a class span."

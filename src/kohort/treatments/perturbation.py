@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.data.column import Column
-from kohort.data.dataset import Dataset
 from kohort.problem.promises.exact import exact_number, plain
+from kohort.tables.table import Table
 from kohort.treatments.treatment import Part, Scope, Secret, Treatment, generator_of
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Perturbation(Treatment):
         """A sentence on what it did to the column."""
         raise NotImplementedError
 
-    def notes(self, columns: Sequence[str], before: Dataset, after: Mapping[str, Any]) -> list[str]:
+    def notes(self, columns: Sequence[str], before: Table, after: Mapping[str, Any]) -> list[str]:
         return [
             f"Column {name!r}: {self.describe()}. {self.effect(before.column(name), _plain(after[name]))} "
             "This is no promise: privacy models say what is."

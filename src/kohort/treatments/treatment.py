@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 import pyarrow as pa
 
-from kohort.data.dataset import Dataset
 from kohort.problem.attribute import Attribute
+from kohort.tables.table import Table
 
 if TYPE_CHECKING:
     from kohort.pipeline.request import Request
@@ -29,7 +29,7 @@ class Part:
     labels  their quasi-identifiers as they are published; empty before they are
     """
 
-    table: Dataset
+    table: Table
     labels: Mapping[str, pa.DictionaryArray] = field(default_factory=dict)
 
 
@@ -76,7 +76,7 @@ class Treatment:
     def refuse(self, attribute: Attribute) -> None:
         """Raise InputError for a quasi-identifier that it is not for."""
 
-    def notes(self, columns: Sequence[str], before: Dataset, after: Mapping[str, Any]) -> list[str]:
+    def notes(self, columns: Sequence[str], before: Table, after: Mapping[str, Any]) -> list[str]:
         """Sentences on the columns that have it, given these as they were and as they are published."""
         return []
 

@@ -16,8 +16,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import numpy as np
 
 from kohort.data.column import Column
-from kohort.data.dataset import Dataset
 from kohort.errors import counted
+from kohort.tables.table import Table
 from kohort.verification.scale import Scale
 from kohort.verification.verdict import Check
 
@@ -34,7 +34,7 @@ class StatedTreatment(Protocol):
     def to_spec(self) -> Mapping[str, Any]: ...
 
 
-def check_hidden(published: Dataset, original: Dataset | None, treatments: Mapping[str, str]) -> list[Check]:
+def check_hidden(published: Table, original: Table | None, treatments: Mapping[str, str]) -> list[Check]:
     """A failing check for each mask that tells records apart, and for pseudonyms that are original values."""
     failing = []
     for name in (name for name in published.names if treatments.get(name) in ("mask", "pseudonym")):
@@ -50,8 +50,8 @@ def check_hidden(published: Dataset, original: Dataset | None, treatments: Mappi
 
 
 def check_perturbed(
-    published: Dataset,
-    original: Dataset | None,
+    published: Table,
+    original: Table | None,
     name: str,
     how: StatedTreatment,
     rows: np.ndarray | slice | None,
@@ -266,7 +266,7 @@ TREATED = ("pseudonym", "mask", "shift", *_WRONG)
 
 
 def check_shifted(
-    published: Dataset, original: Dataset, name: str, rows: np.ndarray, persons: np.ndarray, most: int
+    published: Table, original: Table, name: str, rows: np.ndarray, persons: np.ndarray, most: int
 ) -> Check:
     """Check that all dates of a person moved by the same number of days: at most `most`, and not by 0.
 
