@@ -13,7 +13,6 @@ import pyarrow as pa
 from kohort.algorithms import Algorithm, ItemsAlgorithm, Stop
 from kohort.algorithms.mining import closed_records
 from kohort.comparison import Comparison, Frontier, Settings, compare_releases, trace_frontier
-from kohort.data.dataset import Dataset
 from kohort.data.hierarchies.build_hierarchy import Builder
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
@@ -28,7 +27,6 @@ from kohort.io.read_spec import files_of, with_files
 from kohort.job import apply
 from kohort.job.prepare import prepare
 from kohort.pipeline.verify_release import verify_release
-from kohort.problem.perturbations import Perturbation
 from kohort.problem.promises import KAnonymity
 from kohort.profiling import profile as profiles
 from kohort.progress import ShowProgress, shown_progress
@@ -58,6 +56,8 @@ from kohort.statement.from_keywords import (
 )
 from kohort.statement.privacy import Promise
 from kohort.tables.memory import MemoryTable
+from kohort.tables.table import Table
+from kohort.treatments import Perturbation
 from kohort.verification import Verdict
 from kohort.verification.recorded import GivenRelease
 
@@ -435,7 +435,7 @@ def _sha256(release: Any) -> str | None:
     return sha256_of_source(release) if isinstance(release, (str, Path)) else None
 
 
-def _release_table(table: Any, spec: Statement, header: bool | None) -> Dataset:
+def _release_table(table: Any, spec: Statement, header: bool | None) -> Table:
     """A published table, which may be a file."""
     if is_named(table):
         table = read_release(table, spec.shape, formulas=spec.formulas, header=header).table

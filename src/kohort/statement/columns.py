@@ -12,10 +12,10 @@ from kohort.data.hierarchies.build_hierarchy import Builder, FileSource, from_sp
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, did_you_mean
 from kohort.parameters import check_parameters, shown
-from kohort.problem.perturbations import PERTURBATIONS, Perturbation, perturbation_of
 from kohort.problem.roles import ROLES, Role
 from kohort.statement.options import Scheme
 from kohort.statement.reader import As, texts_of
+from kohort.treatments import PERTURBATIONS, Perturbation, perturbation_of
 
 Treatment = Literal["drop", "pseudonym", "mask", "keep", "shift"]
 """The treatments that are a word; others are a `Perturbation`, with its size."""

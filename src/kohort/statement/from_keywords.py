@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from kohort.data.column import Column as Coded
-from kohort.data.dataset import Dataset
 from kohort.data.hierarchies.build_hierarchy import Builder
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
@@ -23,6 +22,7 @@ from kohort.statement.items import Items
 from kohort.statement.options import OPTIONS
 from kohort.statement.privacy import Promise
 from kohort.statement.statement import Statement
+from kohort.tables.table import Table
 
 Source = Builder | Hierarchy | str | Path | Mapping[str, Any] | None
 
@@ -142,7 +142,7 @@ def _items(items: Items | Mapping[str, Source] | str | None) -> Items | None:
     return Items(column, hierarchy_of(source))
 
 
-def proposed_hierarchies(asked: Statement, listed: Any, tables: Sequence[Dataset]) -> dict[str, Source]:
+def proposed_hierarchies(asked: Statement, listed: Any, tables: Sequence[Table]) -> dict[str, Source]:
     """Hierarchies for quasi-identifiers that were given as a list of names: codes get masks, others none.
 
     tables  the table or, where there are events as well, the two; a column is taken from the one that has it

@@ -11,7 +11,6 @@ from kohort.algorithms import Algorithm, ItemsAlgorithm
 from kohort.data.ledger import Ledger
 from kohort.errors import InputError
 from kohort.parameters import Option, Share, check_parameters
-from kohort.problem.perturbations import Perturbation
 from kohort.problem.promises import AlphaDeassociation, ItemInference, KAnonymity, KmAnonymity, Model
 from kohort.problem.roles import Role, Roles
 from kohort.statement.approval import Analyses, Recipient
@@ -21,6 +20,7 @@ from kohort.statement.items import BasketShape, Items
 from kohort.statement.options import OPTIONS, Options, options_of
 from kohort.statement.privacy import Promise, in_order, with_k
 from kohort.statement.rules import refuse_what_does_not_go_together
+from kohort.treatments import Perturbation
 
 _OF_ITEMS = options_of(Items)
 

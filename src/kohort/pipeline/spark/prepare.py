@@ -18,7 +18,6 @@ from kohort.engines.spark.values import count_people, count_values, quoted
 from kohort.errors import InputError, UnsupportedError, counted
 from kohort.job.columns import build_attributes, sensitive_attributes
 from kohort.job.prepare import refuse_nulls, settled_roles
-from kohort.pipeline.identifiers import pseudonyms
 from kohort.pipeline.spark.people import people_of_table
 from kohort.problem.attribute import Attribute
 from kohort.problem.costs import cost_named
@@ -28,6 +27,7 @@ from kohort.problem.roles import Roles
 from kohort.problem.sensitive import SensitiveAttribute
 from kohort.statement import Statement
 from kohort.tables.spark import SparkTable
+from kohort.treatments.identifiers import pseudonyms
 
 
 @dataclass(frozen=True, eq=False)
