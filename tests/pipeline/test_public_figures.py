@@ -14,7 +14,7 @@ from experiments.certificate.attack import (
     public_artefacts,
 )
 
-from kohort.pipeline.public import _rounded_up
+from kohort.job.public import _rounded_up
 from trials import trials
 
 PERSONS = range(0, 500, trials(250, 84))

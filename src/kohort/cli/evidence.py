@@ -41,7 +41,7 @@ class Tables:
     @property
     def sha256_of_original(self) -> str | None:
         """One SHA-256 for the original, also where it is two files; None where it is not at hand."""
-        from kohort.pipeline.public import sha256_of_files
+        from kohort.job.public import sha256_of_files
 
         if self.original is None or (self.events is not None and self.original_events is None):
             return None

@@ -10,7 +10,7 @@ from kohort.errors import InputError
 from kohort.io.certificate import Certificate, CertifiedModel
 from kohort.io.certificate_claims import CheckedClaim
 from kohort.io.signature import is_signed_by, read_public_key, signature_path
-from kohort.pipeline.public import commitment_to
+from kohort.job.public import commitment_to
 from kohort.problem.promises import MODELS, Model
 from kohort.verification import (
     JoinedTables,

@@ -20,7 +20,7 @@ from kohort.data.counting import row_keys
 from kohort.data.dataset import Dataset
 from kohort.job.prepare import Prepared
 from kohort.job.publish import Published
-from kohort.pipeline.two_files import grouped_by_person
+from kohort.job.two_files import grouped_by_person
 from kohort.verification import Caution
 
 

@@ -20,13 +20,13 @@ from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR
 from kohort.data.process import give_memory_back
 from kohort.job.prepare import Prepared
+from kohort.job.two_files import TwoFiles, compared
+from kohort.job.withheld import broken_by, starred
 from kohort.late import LateModule
 from kohort.pipeline.averages import averaged_columns
 from kohort.pipeline.identifiers import masked, pseudonyms
 from kohort.pipeline.request import Request
 from kohort.pipeline.shift import days_of_people, shifted
-from kohort.pipeline.two_files import TwoFiles, compared
-from kohort.pipeline.withheld import broken_by, starred
 from kohort.recoding.recoding import PublishedColumn, Recoding
 from kohort.tables.batches import BatchTable, PublishedTable
 from kohort.tables.memory import MemoryTable

@@ -16,8 +16,8 @@ from kohort.data.counting import count_pairs, distinct_rows
 from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
+from kohort.job.people import weights_of
 from kohort.job.publish import labelled
-from kohort.pipeline.people import weights_of
 from kohort.pipeline.size_counts import SizeCounts
 from kohort.problem.attribute import Attribute
 from kohort.problem.histories import Histories

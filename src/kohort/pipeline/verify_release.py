@@ -11,10 +11,11 @@ from kohort.data.dataset import Dataset
 from kohort.data.hierarchies.checks import check
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, did_you_mean
-from kohort.job.prepare import Prepared, build_attributes, refuse_nulls, settled_roles
+from kohort.job.columns import build_attributes
+from kohort.job.items import items_problem
+from kohort.job.people import population_of
+from kohort.job.prepare import Prepared, refuse_nulls, settled_roles
 from kohort.job.publish import Published
-from kohort.pipeline.populations import population_of
-from kohort.pipeline.prepare_items import items_problem
 from kohort.pipeline.request import Request
 from kohort.problem.attribute import Attribute
 from kohort.problem.roles import Roles

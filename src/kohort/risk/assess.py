@@ -16,7 +16,7 @@ from kohort.algorithms import Progress, Run
 from kohort.data.column import Column
 from kohort.data.dataset import Dataset
 from kohort.errors import InputError, UnsupportedError, counted, did_you_mean, percent
-from kohort.job.prepare import build_attributes
+from kohort.job.columns import build_attributes
 from kohort.parameters import Seed, Within, check_option
 from kohort.pipeline.before_after import BeforeAfter, Classes, Side, classes_of
 from kohort.pipeline.request import Request

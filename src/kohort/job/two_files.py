@@ -18,8 +18,8 @@ from kohort.data.arrow_values import take_records
 from kohort.data.codebook import codebook_of, with_codebook
 from kohort.data.dataset import Dataset
 from kohort.errors import InfeasibleError, InputError, counted
+from kohort.job.people import refuse_missing_persons
 from kohort.late import LateModule
-from kohort.pipeline.people import refuse_missing_persons
 from kohort.pipeline.request import Request
 from kohort.tables.memory import MemoryTable
 from kohort.verification import WrittenCheck
