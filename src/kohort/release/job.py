@@ -14,7 +14,6 @@ from kohort.algorithms.again.history_keeping import HistoryKeeping
 from kohort.algorithms.again.m_invariance import MInvariance
 from kohort.algorithms.kernels.group_costs import costs_by_group
 from kohort.algorithms.solver import Solver
-from kohort.data.dataset import Dataset
 from kohort.errors import InfeasibleError, InternalError
 from kohort.job.again.counterfeits import n_counterfeits, refuse_counterfeits, with_counterfeits
 from kohort.job.again.tie import TiedRelease, tie_to_ledger
@@ -38,6 +37,7 @@ from kohort.recoding.recoding import Recoding
 from kohort.release.release import Release
 from kohort.tables.memory import MemoryTable
 from kohort.tables.source import Source
+from kohort.tables.table import Table
 from kohort.verification import Verification
 
 
@@ -46,7 +46,7 @@ def release_of(
     request: Request,
     *,
     events: Any = None,
-    dataset: Dataset | None = None,
+    dataset: Table | None = None,
     origin: Origin = DATAFRAME,
     progress: Progress | None = None,
     seconds: dict[str, float] | None = None,
@@ -74,10 +74,10 @@ def release_of(
 
 
 def make_release(
-    dataset: Dataset,
+    dataset: Table,
     request: Request,
     *,
-    events: Dataset | None = None,
+    events: Table | None = None,
     progress: Progress | None = None,
     seconds: dict[str, float] | None = None,
     stop: Stop | None = None,
