@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import kohort as ko
-from kohort.pipeline.public import _rounded_up
+from kohort.job.public import _rounded_up
 from kohort.report.facts import report_facts
 from trials import trials
 

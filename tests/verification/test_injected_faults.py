@@ -28,8 +28,8 @@ from kohort.algorithms.improve.improve import Improve
 from kohort.data.ledger import Ledger
 from kohort.errors import InternalError
 from kohort.job import order, publish
+from kohort.job.again import tie
 from kohort.pipeline import averages, identifiers, perturb
-from kohort.pipeline.again import tie
 from kohort.problem.costs import Loss
 from kohort.problem.problem import Problem
 from kohort.release import job

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kohort as ko
-from kohort.job.prepare import build_attributes, settled_roles
+from kohort.job.columns import build_attributes
+from kohort.job.prepare import settled_roles
 from kohort.pipeline import Request
 from kohort.problem.roles import Roles
 from kohort.tables.memory import MemoryTable

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from kohort.cli.bundles import ReleaseReading
     from kohort.cli.console import Output
     from kohort.cli.verify import Evidence
-    from kohort.data.dataset import Dataset
     from kohort.io.databases import DatabaseTable
     from kohort.io.spec import Spec
     from kohort.pipeline import Request
     from kohort.tables.source import Source
+    from kohort.tables.table import Table
     from kohort.verification import Together, Verdict
 
 
@@ -41,7 +41,7 @@ class Tables:
     @property
     def sha256_of_original(self) -> str | None:
         """One SHA-256 for the original, also where it is two files; None where it is not at hand."""
-        from kohort.pipeline.public import sha256_of_files
+        from kohort.job.public import sha256_of_files
 
         if self.original is None or (self.events is not None and self.original_events is None):
             return None
@@ -116,13 +116,13 @@ def _named(files: str) -> tuple[Path, Path | None, Path | None]:
 
 
 def review_facts(
-    published: Dataset,
+    published: Table,
     request: Request,
     verdict: Verdict,
     *,
     on: str | None,
     population: Path | None,
-    original: Dataset | None,
+    original: Table | None,
 ) -> dict[str, Any]:
     """The date of a review (by default today), its findings, and whether the release still stands."""
     from kohort.io.tables import read_table

@@ -9,9 +9,9 @@ from typing import Any
 
 from kohort.errors import InputError
 from kohort.io.certificate import Certificate, CertifiedModel
+from kohort.job.figures import gap_to
+from kohort.job.public import OF_RELEASE, public_version
 from kohort.pipeline import Request
-from kohort.pipeline.figures import gap_to
-from kohort.pipeline.public import OF_RELEASE, public_version
 from kohort.problem.costs import COSTS
 from kohort.problem.roles import WHO
 from kohort.verification import Verdict, Verification

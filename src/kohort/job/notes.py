@@ -12,11 +12,10 @@ from kohort.job.choose import Choice
 from kohort.job.prepare import Prepared
 from kohort.job.publish import Published
 from kohort.job.solve import Solution
+from kohort.job.two_files import TwoFiles
+from kohort.job.withheld import withheld_notes
 from kohort.pipeline.perturb import perturbation_notes
 from kohort.pipeline.request import Request
-from kohort.pipeline.sampling import sample_note
-from kohort.pipeline.two_files import TwoFiles
-from kohort.pipeline.withheld import withheld_notes
 from kohort.problem.attribute import Attribute
 from kohort.problem.items import ItemsProblem
 from kohort.problem.problem import Problem
@@ -36,7 +35,7 @@ def release_notes(
     return (
         *choice.notes,
         *_household_notes(prepared.request),
-        *sample_note(prepared.request, prepared.dataset.n_records),
+        *_sample_note(prepared.request, prepared.dataset.n_records),
         *_average_notes(prepared.request),
         *perturbation_notes(prepared.dataset, prepared.request.perturbations, prepared.perturbed),
         *([] if prepared.files is None else _file_notes(prepared.files)),
@@ -59,6 +58,16 @@ def _counterfeit_notes(number: int) -> list[str]:
     return [
         f"{are}: nobody's, so that no group lacks a sensitive value. Whoever counts records counts them, "
         "too. The figures of loss, risk and utility are about people alone."
+    ]
+
+
+def _sample_note(request: Request, n_records: int) -> list[str]:
+    """A sentence on what was drawn."""
+    if request.sample == 1:
+        return []
+    return [
+        f"{n_records:,} records, {request.sample:g} of all, were drawn at random; the others are not "
+        "published. Every promise and figure is about those that were drawn."
     ]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kohort.pipeline.public import public_version, two_digits
+from kohort.job.public import public_version, two_digits
 
 _CERTIFICATE = (
     "version", "title", "owner", "holds", "records", "suppressed", "suppressed_as", "counterfeits",

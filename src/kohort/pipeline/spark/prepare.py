@@ -16,7 +16,8 @@ from kohort.engines.spark.failures import spark_failures
 from kohort.engines.spark.source import SparkSource
 from kohort.engines.spark.values import count_people, count_values, quoted
 from kohort.errors import InputError, UnsupportedError, counted
-from kohort.job.prepare import build_attributes, refuse_nulls, sensitive_attributes, settled_roles
+from kohort.job.columns import build_attributes, sensitive_attributes
+from kohort.job.prepare import refuse_nulls, settled_roles
 from kohort.pipeline.identifiers import pseudonyms
 from kohort.pipeline.request import Request
 from kohort.pipeline.spark.people import people_of_table

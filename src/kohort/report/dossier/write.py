@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kohort.algorithms import Progress, Run
+from kohort.job.public import public_version, two_digits
 from kohort.pipeline.approval import QUESTIONS
-from kohort.pipeline.public import public_version, two_digits
 from kohort.problem.promises import RiskLimit
 from kohort.report.asked import Version, check_page, check_version
 from kohort.report.columns import attribute_facts, published_values

@@ -1,14 +1,14 @@
-"""The problem that an items column poses: its baskets in codes, and the hierarchy over their items."""
+"""A column of items: the problem that it poses, the hierarchy over its items, and what became of them."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from kohort.algorithms import ItemsAlgorithm, parameters_of
 from kohort.data.baskets import Baskets, by_cooccurrence, read_baskets, with_counts_above
-from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR
 from kohort.data.hierarchies.build_hierarchy import Builder, Order
 from kohort.data.hierarchies.checks import check
@@ -17,12 +17,16 @@ from kohort.errors import InputError, counted
 from kohort.pipeline.items import Items
 from kohort.pipeline.request import Request
 from kohort.problem.items import ItemsProblem
+from kohort.problem.problem import Problem
 from kohort.problem.promises import ItemInference
+from kohort.recoding.item_nodes import DROPPED, ItemNodes
+from kohort.recoding.recoding import Recoding
+from kohort.tables.table import Table
 
 DEFAULT_HIERARCHY = Order("frequency", fanout=5)
 
 
-def items_problem(dataset: Dataset, request: Request) -> ItemsProblem | None:
+def items_problem(dataset: Table, request: Request) -> ItemsProblem | None:
     """The problem of the items column, with all records as one class; None without such a column."""
     items = request.items
     if items is None:
@@ -100,3 +104,57 @@ def build_item_hierarchy(source: Builder, plain: Baskets) -> Hierarchy:
         fanout = source.fanout if isinstance(source.fanout, int) else source.fanout[0]
         source = replace(source, values=by_cooccurrence(plain, fanout))
     return source.build(plain.items)
+
+
+@dataclass(frozen=True, eq=False)
+class ItemsPart:
+    """What became of the items: how they were published, by what, and what that cost.
+
+    `class_size` is the smallest class that the table was given for their sake; None for baskets alone.
+    """
+
+    problem: ItemsProblem
+    recoding: ItemNodes
+    algorithm: ItemsAlgorithm
+    hierarchy: Any
+    ncp: float
+    class_size: int | None = None
+
+    @classmethod
+    def of(
+        cls, problem: Problem, recoding: Recoding, algorithm: ItemsAlgorithm | None, request: Request
+    ) -> ItemsPart | None:
+        """The items part of a recoding; None where the problem has no items."""
+        if problem.items is None:
+            return None
+        assert recoding.items is not None and algorithm is not None and request.items is not None
+        posed = replace(problem.items, class_of_record=recoding.class_of_record)
+        return cls(
+            problem=posed,
+            recoding=recoding.items,
+            algorithm=algorithm,
+            hierarchy=hierarchy_description(request.items),
+            ncp=posed.ncp(recoding.items.node_of_occurrence),
+            class_size=recoding.class_size,
+        )
+
+    def facts(self) -> dict[str, Any]:
+        """The facts for the certificate; no item is among them."""
+        occurrences = len(self.problem.leaves)
+        dropped = int((self.recoding.node_of_occurrence == DROPPED).sum())
+        return {
+            "column": self.problem.baskets.name,
+            "algorithm": self.algorithm.name,
+            "parameters": parameters_of(self.algorithm),
+            "hierarchy": self.hierarchy,
+            "items": len(self.problem.baskets.items.texts),
+            "occurrences": occurrences,
+            "published_items": len(self.recoding.nodes_used()),
+            "withheld": int(self.recoding.withheld.sum()),
+            "dropped": dropped,
+            "dropped_share": dropped / max(occurrences, 1),
+            "dropped_sensitive": self.recoding.dropped_sensitive,
+            "class_size": self.class_size,
+            "ncp": self.ncp,
+            "bound": self.recoding.bound,
+        }

@@ -13,12 +13,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from kohort.job.prepare import Prepared
+from kohort.job.prepare import Prepared, kept_by_k
 from kohort.job.publish import Published
 from kohort.job.solve import Solution
 from kohort.kernels.grouping import ranges_by_group
 from kohort.pipeline.before_after import Classes, classes_of
-from kohort.pipeline.kept_by_k import kept_by_k
 from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
 from kohort.problem.promises import ClassCounts, KAnonymity, LabelledClasses, Model, PersonCells, TableModel

@@ -1,4 +1,6 @@
-"""The facts of a release for everybody: those that follow from the release, and those that test no guess.
+"""What of a release may leave its holder: the facts for everybody, a commitment to the original, no pickle.
+
+The facts for everybody follow from the release, or test no guess.
 
 Somebody who knows all of the original but one value can compute every figure again for each value that it
 may have. So bounds and entropies, which depend on every value of the original, are for the holder alone, and
@@ -19,9 +21,13 @@ import hmac
 import math
 import secrets
 from collections.abc import Mapping
-from typing import Any
+from copy import deepcopy
+from typing import Any, TypeVar
+
+from kohort.errors import UnsupportedError
 
 SALT_BYTES = 32
+Self = TypeVar("Self", bound="HoldsOriginal")
 
 
 def new_salt() -> bytes:
@@ -141,3 +147,31 @@ def _measured(model: dict[str, Any], counted: str) -> dict[str, Any]:
     """A promise; what was measured of people, or beside a population, the release alone does not tell."""
     shown = counted == "records" and "population" not in model["parameters"]
     return model if shown else model | {"measured": two_digits(model["measured"])}
+
+
+class HoldsOriginal:
+    """A base class whose objects refuse to be pickled.
+
+    A pickle is a file that is passed on as what it is called, here a release, while the whole original is in
+    it. pickle, joblib, dill, cloudpickle and multiprocessing all ask `__reduce_ex__`, and so would copying,
+    which never leaves the process.
+    """
+
+    _instead = "Pickle the published table instead."
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise UnsupportedError(
+            f"This {type(self).__name__} holds the original table, which a pickle would give away. "
+            f"{self._instead}"
+        )
+
+    def __copy__(self: Self) -> Self:
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        return made
+
+    def __deepcopy__(self: Self, memo: dict[int, Any]) -> Self:
+        made = object.__new__(type(self))
+        memo[id(self)] = made
+        made.__dict__.update(deepcopy(self.__dict__, memo))
+        return made
