@@ -132,6 +132,8 @@ def test_the_public_facts_show_no_value(public):
     text = json.dumps(public)
     assert not any(sentinel in text for sentinel in SENTINELS.values())
     assert "special_uniques" not in public["knowledge"] and "before" not in public["knowledge"]
+    assert all(public[attack] is None for attack in ("criteria", "numbers", "intruders"))
+    assert "could test guesses about it" in dossier_page(public)
 
 
 def test_pdf(release, tmp_path):
