@@ -41,9 +41,9 @@ from kohort.problem.promises import KAnonymity
 from kohort.problem.roles import Roles
 from kohort.profiling import profile as profiles
 from kohort.progress import ShowProgress, shown_progress
-from kohort.publication import Origin
 from kohort.release.artefacts import ledger_for
 from kohort.release.job import release_of
+from kohort.release.origin import Origin
 from kohort.release.release import Release
 from kohort.risk import attack_ledger
 from kohort.sources import (

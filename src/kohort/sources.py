@@ -16,7 +16,7 @@ from kohort.io.databases import DatabaseTable
 from kohort.io.read_spec import parse_spec, read_spec
 from kohort.io.spec import Spec
 from kohort.pipeline import Request
-from kohort.publication.origin import open_original
+from kohort.release.origin import open_original
 from kohort.tables.memory import MemoryTable
 from kohort.tables.source import Source
 from kohort.tables.table import Table
