@@ -18,7 +18,6 @@ from kohort.engines.spark.values import count_people, count_values, quoted
 from kohort.errors import InputError, UnsupportedError, counted
 from kohort.job.columns import build_attributes, sensitive_attributes
 from kohort.job.prepare import refuse_nulls, settled_roles
-from kohort.pipeline.identifiers import pseudonyms
 from kohort.pipeline.request import Request
 from kohort.pipeline.spark.people import people_of_table
 from kohort.problem.attribute import Attribute
@@ -28,6 +27,7 @@ from kohort.problem.promises import RiskLimit
 from kohort.problem.roles import Roles
 from kohort.problem.sensitive import SensitiveAttribute
 from kohort.tables.spark import SparkTable
+from kohort.treatments.identifiers import pseudonyms
 
 
 @dataclass(frozen=True, eq=False)
