@@ -21,8 +21,7 @@ from kohort.io.maps import read_maps
 from kohort.io.read_spec import parse_spec
 from kohort.parameters import fits
 from kohort.problem.roles import Roles
-from kohort.statement import Statement
-from kohort.statement import words
+from kohort.statement import Statement, words
 from kohort.statement.from_keywords import KEYWORDS, from_keywords, spelled_out
 from kohort.statement.from_yaml import SPEC_KEYS
 from kohort.statement.items import Items
@@ -65,7 +64,9 @@ def test_the_request_and_python_have_the_same_default(name):
 
 
 def test_every_keyword_is_in_the_signature_or_among_the_typed_options():
-    own = {name: p for name, p in inspect.signature(ko.anonymize).parameters.items() if p.kind is p.KEYWORD_ONLY}
+    own = {
+        name: p for name, p in inspect.signature(ko.anonymize).parameters.items() if p.kind is p.KEYWORD_ONLY
+    }
     typed = set(words.Options.__annotations__)
     assert len(own) == 21 and not set(own) & typed
     assert set(own) | typed == {*KEYWORDS, "spec", "progress", "stop", "header"}
@@ -78,10 +79,16 @@ def test_every_keyword_is_in_the_signature_or_among_the_typed_options():
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ({"weights": {"age": 2}}, {"quasi_identifiers": {"age": ko.column(weight=2), "sex": None}}),
-        ({"orders": {"age": [21, 22]}}, {"quasi_identifiers": {"age": ko.column(order=[21, 22]), "sex": None}}),
-        ({"publish": {"age": "mean"}}, {"quasi_identifiers": {"age": ko.column(publish="mean"), "sex": None}}),
-        ({"scheme": {"age": "ops"}}, {"quasi_identifiers": {"age": ko.column(scheme="ops"), "sex": None}}),
+        ({"weights": {"age": 2}}, {"quasi_identifiers": {"age": ko.column(weight=2)}}),
+        (
+            {"orders": {"age": [21, 22]}},
+            {"quasi_identifiers": {"age": ko.column(order=[21, 22])}},
+        ),
+        (
+            {"publish": {"age": "mean"}},
+            {"quasi_identifiers": {"age": ko.column(publish="mean")}},
+        ),
+        ({"scheme": {"age": "ops"}}, {"quasi_identifiers": {"age": ko.column(scheme="ops")}}),
         ({"household": "home", "person": "who"}, {"person": ko.Person("who", household="home")}),
         ({"weight": {"w": "keep"}}, {"person": ko.Person(weight={"w": "keep"})}),
         (
@@ -103,7 +110,7 @@ def test_every_keyword_is_in_the_signature_or_among_the_typed_options():
     ],
 )
 def test_old_keywords_state_what_the_nouns_state_and_say_so(old, new):
-    base = {"quasi_identifiers": {"age": None, "sex": None}, "k": 2}
+    base = {"quasi_identifiers": {"age": None}, "k": 2}
     names = [name for name in old if name in words.INSTEAD]
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")

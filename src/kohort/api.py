@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
-from kohort.algorithms import Algorithm, ItemsAlgorithm, Stop
+from kohort.algorithms import Algorithm, ItemsAlgorithm
 from kohort.algorithms.mining import closed_records
 from kohort.comparison import Comparison, Frontier, Settings, compare_releases, trace_frontier
 from kohort.data.hierarchies.build_hierarchy import Builder
@@ -36,9 +36,9 @@ from kohort.release.release import Release
 from kohort.risk import attack_ledger
 from kohort.sources import (
     arrow_table,
+    as_named,
     dataset_of,
     events_or_file,
-    as_named,
     is_named,
     named_files,
     original_of,

@@ -31,9 +31,17 @@ Source = Builder | Hierarchy | str | Path | Mapping[str, Any] | None
 
 KEYWORDS: dict[str, Any] = {
     **{name: declared.default for name, declared in OPTIONS.items()},
-    **{"sensitive": (), "identifiers": (), "insensitive": (), "privacy": (), "recipients": ()},
-    **{"others": "error", "on_missing": "error", "orphans": "error"},
-    **dict.fromkeys(("events", "quasi_identifiers", "items", "person", "k", "key", "ledger", "context", "utility")),
+    "sensitive": (),
+    "identifiers": (),
+    "insensitive": (),
+    "privacy": (),
+    "recipients": (),
+    "others": "error",
+    "on_missing": "error",
+    "orphans": "error",
+    **dict.fromkeys(
+        ("events", "quasi_identifiers", "items", "person", "k", "key", "ledger", "context", "utility")
+    ),
     **dict.fromkeys(("household", "weight", "history", "weights", "publish", "orders", "joins")),
 }
 """Every keyword that states something, with its default."""
@@ -74,7 +82,7 @@ def _is_default(name: str, value: Any) -> bool:
 
 
 def from_keywords(given: Mapping[str, Any]) -> Statement:
-    """The statement that keywords make, as `spelled_out` gives them; files that they name are not read yet."""
+    """The statement that keywords make, as `spelled_out` gives them; files they name are not read yet."""
     items = _items(given["items"])
     if given["k"] is None and isinstance(given["privacy"], tuple) and not given["privacy"] and items is None:
         raise InputError("Say what is promised, such as k=10 or privacy=[ko.KAnonymity(10)].")

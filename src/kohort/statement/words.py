@@ -1,4 +1,4 @@
-"""The nouns of a call: what belongs to a column, to people, to events, to a ledger or to a file is said there."""
+"""The nouns of a call: what belongs to a column, to people, events, a ledger or a file is said there."""
 
 from __future__ import annotations
 
