@@ -12,7 +12,7 @@ import numpy as np
 from kohort.errors import InputError
 from kohort.files.checked import write_checked
 from kohort.io.json_text import load_json
-from kohort.pipeline.public import SALT_BYTES, new_salt
+from kohort.job.public import SALT_BYTES, new_salt
 from kohort.version import __version__
 
 _HEX = re.compile(rf"[0-9a-fA-F]{{{2 * SALT_BYTES}}}")
