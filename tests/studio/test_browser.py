@@ -277,6 +277,7 @@ def test_a_refused_upload_says_why(chromium, tmp_path):
         started_studio(table, "--upload-limit", 1) as address,
         first_page(chromium, address, viewport=WIDE) as page,
     ):
+        show(page, "people")
         page.set_input_files("#file", large)
         page.click("#upload")
         page.wait_for_selector("#message:has-text('limit of uploads')")
