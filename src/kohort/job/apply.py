@@ -23,11 +23,11 @@ from kohort.job.prepare import Prepared, prepare, settled_roles
 from kohort.job.public import HoldsOriginal, committed
 from kohort.job.publish import Published, publish
 from kohort.job.withheld import holds_in, withheld_notes
-from kohort.pipeline.request import Request
 from kohort.pipeline.verify_release import verify_published
 from kohort.problem.attribute import Attribute
 from kohort.problem.promises import KAnonymity, Model
 from kohort.recoding.recoding import PublishedColumn, Recoding
+from kohort.statement import Statement
 from kohort.tables.table import Table
 from kohort.verification import Verdict
 from kohort.version import __version__
@@ -104,7 +104,7 @@ def apply_maps(
     """
     if unseen not in ("error", "suppress"):
         raise InputError(f"'unseen' must be error or suppress. Got {unseen!r}.")
-    request = replace(maps.request, models=_models(maps.request, k), key=key)
+    request = maps.request.promising(_models(maps.request, k), key=key)
     roles = settled_roles(dataset, request)
     columns = [dataset.column(name) for name in roles.having("quasi-identifier")]
     _refuse_nulls(columns, request)
@@ -115,7 +115,7 @@ def apply_maps(
     if unknown and unseen == "error":
         raise InputError(_unknown_message(unknown))
     trees = {column.name: _two_levels(column.texts, labels[column.name]) for column in columns}
-    prepared = prepare(dataset, replace(request, hierarchies={**request.hierarchies, **trees}))
+    prepared = prepare(dataset, request.with_columns(hierarchy=trees))
     recoding = _Mapped(labels, np.zeros(dataset.n_records, dtype=bool))
     if request.suppression:
         recoding = replace(recoding, withheld=_withheld(prepared, recoding))
@@ -139,13 +139,13 @@ def apply_maps(
     )
 
 
-def _models(request: Request, k: int | None) -> tuple[Model, ...]:
+def _models(request: Statement, k: int | None) -> tuple[Model, ...]:
     if k is None:
         return request.models
     return (KAnonymity(k), *(model for model in request.models if not isinstance(model, KAnonymity)))
 
 
-def _refuse_nulls(columns: Sequence[Column], request: Request) -> None:
+def _refuse_nulls(columns: Sequence[Column], request: Statement) -> None:
     for column in columns if request.nulls == "refuse" else ():
         if column.has_null:
             raise InputError(

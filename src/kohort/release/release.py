@@ -22,11 +22,9 @@ from kohort.job.order import PublishedOrder
 from kohort.job.public import HoldsOriginal, committed, public_version
 from kohort.job.publish import Published
 from kohort.job.two_files import TwoFiles
-from kohort.pipeline import Request
 from kohort.pipeline.before_after import BeforeAfter, before_after
 from kohort.problem.problem import Problem
 from kohort.problem.roles import Roles
-from kohort.publication import DATAFRAME, Origin
 from kohort.recoding.recoding import Recoding
 from kohort.release.artefacts import (
     Artefact,
@@ -39,7 +37,9 @@ from kohort.release.artefacts import (
     wanted,
 )
 from kohort.release.facts import release_facts
+from kohort.release.origin import DATAFRAME, Origin
 from kohort.release.targets import Target, target_of
+from kohort.statement import Statement
 from kohort.tables.table import Table
 from kohort.verification import Claim, Verdict
 
@@ -86,7 +86,7 @@ class Release(HoldsOriginal):
     )
 
     dataset: Table
-    request: Request
+    request: Statement
     roles: Roles
     problem: Problem
     published: Published
