@@ -17,7 +17,7 @@ import pytest
 from cli.running import run
 from kohort.io.formats import delimited
 from kohort.io.private_files import read_salt
-from kohort.pipeline.public import commitment_to
+from kohort.job.public import commitment_to
 from lossy_disk import losing_half
 
 SPEC = """

@@ -12,7 +12,7 @@ import pytest
 
 import kohort as ko
 from kohort.io.signature import make_keys
-from kohort.pipeline.public import public_version
+from kohort.job.public import public_version
 
 TOWNS = "a;north;*\nb;north;*\nc;south;*\n"
 EVERYTHING = {

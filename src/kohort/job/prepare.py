@@ -3,36 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
-from kohort.data.column import Column, unsigned_zero, whole_number
-from kohort.data.dataset import Dataset
-from kohort.data.domain import STAR, Domain
-from kohort.data.hierarchies.build_hierarchy import Flat, Groups, Order
-from kohort.data.hierarchies.checks import check
+from kohort.algorithms import ALGORITHMS
+from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InfeasibleError, InputError, UnsupportedError
-from kohort.pipeline.averages import refuse_averages
-from kohort.pipeline.kept_by_k import search_models
-from kohort.pipeline.people import histories_of, persons_of, weights_of
-from kohort.pipeline.perturb import perturbed_columns
-from kohort.pipeline.populations import check_population, population_of, population_rows
-from kohort.pipeline.prepare_items import items_problem
-from kohort.pipeline.request import TREATMENTS, Request
-from kohort.pipeline.two_files import TwoFiles, join_files
-from kohort.problem.attribute import Attribute, PopulationRows, tight_domain
+from kohort.job.columns import build_attributes, sensitive_attributes
+from kohort.job.items import items_problem
+from kohort.job.people import (
+    check_population,
+    histories_of,
+    persons_of,
+    population_of,
+    population_rows,
+    weights_of,
+)
+from kohort.job.two_files import TwoFiles, join_files
+from kohort.problem.attribute import Attribute, PopulationRows
 from kohort.problem.costs import cost_named
 from kohort.problem.histories import Histories
 from kohort.problem.items import ItemsProblem
 from kohort.problem.problem import Problem, refuse_many_attributes
-from kohort.problem.promises import ClassCounts, Model, RiskLimit
+from kohort.problem.promises import ClassCounts, KAnonymity, Model, RiskLimit, TableModel
 from kohort.problem.roles import Roles
 from kohort.problem.sensitive import SensitiveAttribute
+from kohort.statement import Statement
+from kohort.statement.columns import TREATMENTS
 from kohort.tables.memory import MemoryTable
+from kohort.tables.table import Table
+from kohort.treatments import Part, Secret, Treatment, generator_of, refuse_no_numbers, treatments_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,11 +52,11 @@ class Prepared:
     histories   the records of each person, where they are linked; else None
     weights     the sampling weight of each record; None where there are none
     files       the two tables that this one was joined from; None where there is one table
-    perturbed   the columns that are published with noise and the like, as they are published
+    treated     sensitive columns with a treatment, as they are published: promises are about these
     """
 
-    dataset: Dataset
-    request: Request
+    dataset: Table
+    request: Statement
     roles: Roles
     attributes: tuple[Attribute, ...]
     sensitive: Mapping[str, SensitiveAttribute]
@@ -60,7 +65,17 @@ class Prepared:
     histories: Histories | None = None
     weights: np.ndarray | None = None
     files: TwoFiles | None = None
-    perturbed: Mapping[str, pa.Array] = field(default_factory=dict)
+    treated: Mapping[str, pa.Array] = field(default_factory=dict)
+
+    @cached_property
+    def treatments(self) -> dict[str, Treatment]:
+        """How columns are published that are neither generalized nor left as they are."""
+        return treatments_of(self.request)
+
+    @cached_property
+    def secret(self) -> Secret:
+        """What treatments draw from, and nobody may know."""
+        return Secret.of(self.request)
 
     @cached_property
     def problem(self) -> Problem:
@@ -124,7 +139,7 @@ class Prepared:
         return {name: s.hierarchy for name, s in self.sensitive.items() if s.hierarchy is not None}
 
 
-def prepare(dataset: Dataset, request: Request, events: Dataset | None = None) -> Prepared:
+def prepare(dataset: Table, request: Statement, events: Table | None = None) -> Prepared:
     """Prepare a table: settle roles, code its columns, and build the domains of quasi-identifiers.
 
     events  the table of events beside one of people: the two are joined first
@@ -140,7 +155,7 @@ def prepare(dataset: Dataset, request: Request, events: Dataset | None = None) -
     return _prepared(files.table, request, files)
 
 
-def _prepared(dataset: Dataset, request: Request, files: TwoFiles | None = None) -> Prepared:
+def _prepared(dataset: Table, request: Statement, files: TwoFiles | None = None) -> Prepared:
     roles = settled_roles(dataset, request)
     quasi_identifiers = roles.having("quasi-identifier")
     if request.items is not None and not quasi_identifiers:
@@ -151,11 +166,11 @@ def _prepared(dataset: Dataset, request: Request, files: TwoFiles | None = None)
     persons = persons_of(dataset, roles)
     weights = weights_of(dataset, roles)
     refuse_nulls([dataset] if files is None else [files.people, files.events], request, roles)
-    perturbed = perturbed_columns(dataset, request.perturbations, request.key, request.seed)
-    sensitive = sensitive_attributes(_published_values(dataset, roles, perturbed), request, roles, persons)
+    treated = _treated(dataset, request, roles)
+    sensitive = sensitive_attributes(_published_values(dataset, roles, treated), request, roles, persons)
     check_population(population_of(request.models), dataset, quasi_identifiers)
     attributes = build_attributes(dataset, request, roles)
-    refuse_averages(attributes, request.publish, request.cost)
+    _refuse_no_numbers(attributes, request)
     if not all(model.survives_unions for model in request.models):
         _refuse_lookalikes(attributes, null_is_star=request.nulls == "star")
     items = items_problem(dataset, request)
@@ -172,16 +187,30 @@ def _prepared(dataset: Dataset, request: Request, files: TwoFiles | None = None)
         histories,
         weights,
         files,
-        perturbed,
+        treated,
     )
 
 
-def _published_values(dataset: Dataset, roles: Roles, perturbed: Mapping[str, pa.Array]) -> Dataset:
-    """The sensitive columns as they are published: promises are about these."""
-    names = roles.having("sensitive")
-    if not set(names) & set(perturbed):
-        return dataset
-    return MemoryTable(pa.table({name: perturbed.get(name, dataset.arrow(name)) for name in names}))
+def _treated(dataset: Table, request: Statement, roles: Roles) -> dict[str, pa.Array]:
+    """The sensitive columns that have a treatment, as they are published."""
+    found, secret, part = treatments_of(request), Secret.of(request), Part(dataset)
+    return {n: found[n].publish(n, part, secret) for n in roles.having("sensitive") if n in found}
+
+
+def _published_values(dataset: Table, roles: Roles, treated: Mapping[str, pa.Array]) -> Table:
+    """The sensitive columns as they are published."""
+    names = roles.having("sensitive") if treated else ()
+    return MemoryTable(pa.table({n: treated.get(n, dataset.arrow(n)) for n in names})) if names else dataset
+
+
+def _refuse_no_numbers(attributes: Sequence[Attribute], request: Statement) -> None:
+    """Raise InputError for what its treatment, or the cost, does not go together with."""
+    found = treatments_of(request)
+    for attribute in attributes:
+        if attribute.name in found:
+            found[attribute.name].refuse(attribute)
+        elif request.cost == "squares":
+            refuse_no_numbers(attribute, "The cost squares")
 
 
 def _refuse_dropping(models: Sequence[Model]) -> None:
@@ -193,7 +222,7 @@ def _refuse_dropping(models: Sequence[Model]) -> None:
             )
 
 
-def settled_roles(dataset: Dataset, request: Request) -> Roles:
+def settled_roles(dataset: Table, request: Statement) -> Roles:
     """A role for every column of the table."""
     roles = request.roles.settled(dataset.names)
     for name, treatment in request.treatments.items():
@@ -210,7 +239,7 @@ def settled_roles(dataset: Dataset, request: Request) -> Roles:
     return roles
 
 
-def refuse_nulls(tables: Sequence[Dataset], request: Request, roles: Roles) -> None:
+def refuse_nulls(tables: Sequence[Table], request: Statement, roles: Roles) -> None:
     """Raise InputError where a quasi-identifier of these tables has missing values and may not."""
     if request.nulls != "refuse":
         return
@@ -223,98 +252,6 @@ def refuse_nulls(tables: Sequence[Dataset], request: Request, roles: Roles) -> N
                 )
 
 
-def build_attributes(dataset: Dataset, request: Request, roles: Roles) -> tuple[Attribute, ...]:
-    """The quasi-identifiers in the order of the table's columns."""
-    names = roles.having("quasi-identifier")
-    everybody = population_of(request.models) or dataset
-    everybody.require(names)
-    return tuple(_attribute(dataset, request, name, everybody) for name in names)
-
-
-def _attribute(dataset: Dataset, request: Request, name: str, everybody: Dataset) -> Attribute:
-    """A quasi-identifier; a hierarchy that is built from values is built from those of everybody."""
-    column = _ordered(dataset.column(name), request)
-    source = request.hierarchies.get(name)
-    if isinstance(source, Hierarchy):
-        source = _with_whole_leaves(source, column)
-        column = _spelled_as_in(source, column)
-    return Attribute(
-        column,
-        _domain(column, source, request.on_missing.get(name, "error"), natural=everybody.column(name)),
-        weight=float(request.weights.get(name, 1.0)),
-        tight=request.labels == "tight",
-        literal=not isinstance(source, (Hierarchy, Groups)),
-    )
-
-
-def _domain(column: Column, source: object, on_missing: str, *, natural: Column) -> Domain:
-    if source is None and column.ordered:
-        return tight_domain(column)
-    if not any(text is not None for text in column.texts):
-        return Hierarchy.from_paths([(None, STAR)])
-    builder = Flat() if source is None else source
-    if not isinstance(builder, Hierarchy):
-        # only a hierarchy by order asks for the order that was given; others ask for numbers and dates
-        builder = builder.build(column if isinstance(builder, Order) else natural)  # type: ignore[attr-defined]
-    hierarchy = builder
-    findings = check(hierarchy, column)
-    expected = getattr(source, "expected", None)
-    findings.raise_if_broken(column.name, allow_missing=on_missing == "suppress", expected=expected)
-    if findings.missing:
-        hierarchy = hierarchy.with_leaves(list(findings.missing), hidden=True)
-    if column.has_null and None not in hierarchy.leaf_of:
-        hierarchy = hierarchy.with_leaves([None], hidden=False)
-    return hierarchy
-
-
-def sensitive_attributes(
-    dataset: Dataset, request: Request, roles: Roles, persons: np.ndarray | None
-) -> dict[str, SensitiveAttribute]:
-    """The sensitive columns by name, in the order and with the hierarchies that were asked for."""
-    found = {name: _sensitive(dataset, request, name) for name in roles.having("sensitive")}
-    return {name: replace(sensitive, persons=persons) for name, sensitive in found.items()}
-
-
-def _sensitive(dataset: Dataset, request: Request, name: str) -> SensitiveAttribute:
-    column = _ordered(dataset.sensitive_column(name), request)
-    source = request.hierarchies.get(name)
-    if source is None:
-        return SensitiveAttribute(column)
-    domain = _domain(column, source, "error", natural=dataset.column(name))
-    assert isinstance(domain, Hierarchy)
-    return SensitiveAttribute(column, domain)
-
-
-def _ordered(column: Column, request: Request) -> Column:
-    order = request.orders.get(column.name)
-    return column if order is None else column.in_order(order)
-
-
-def _with_whole_leaves(hierarchy: Hierarchy, column: Column) -> Hierarchy:
-    """The hierarchy of a column of whole numbers, with leaves such as 7.0 spelled as in the column."""
-    if column.kind != "integer":
-        return hierarchy
-    label = list(hierarchy.label)
-    for node in hierarchy.leaf_node.tolist():
-        leaf = label[node]
-        if leaf is not None and whole_number(leaf) not in hierarchy.leaf_of:
-            label[node] = whole_number(leaf)
-    return replace(hierarchy, label=tuple(label))
-
-
-def _spelled_as_in(hierarchy: Hierarchy, column: Column) -> Column:
-    """The column with booleans and zero spelled as in the hierarchy: true, True or TRUE; 0.0 or -0.0."""
-    if column.kind == "boolean":
-        leaves = {leaf.lower(): leaf for leaf in hierarchy.leaves if leaf is not None}
-    elif column.kind == "float":
-        known = hierarchy.leaf_of
-        signed = [leaf for leaf in known if leaf is not None and unsigned_zero(leaf) not in known]
-        leaves = {unsigned_zero(leaf): leaf for leaf in signed}
-    else:
-        return column
-    return replace(column, texts=tuple(t if t is None else leaves.get(t, t) for t in column.texts))
-
-
 def _refuse_lookalikes(attributes: tuple[Attribute, ...], *, null_is_star: bool) -> None:
     """Refuse values published as `*` with rounding: groups that algorithms keep apart may look alike."""
     for attribute in attributes:
@@ -325,3 +262,54 @@ def _refuse_lookalikes(attributes: tuple[Attribute, ...], *, null_is_star: bool)
                 "that its hierarchy lacks), which does not go together with alpha and rounding: ceiling. "
                 "Leave rounding out."
             )
+
+
+def kept_by_k(request: Statement, n_people: int) -> tuple[Model, ...]:
+    """The promises about all classes together that are kept by a search for a k, see `table_limits`.
+
+    These are limits on the risk, and those promises about a whole table that classes of some size always
+    keep. The latter are left to the algorithm where one is asked for that searches over levels.
+    """
+    limits = tuple(m for m in request.table_models if isinstance(m, RiskLimit) and m.of_whole_table)
+    others = tuple(model for model in request.table_models if model.of_table)
+    by_size = all(model.enough_k is not None and model.enough_k <= n_people for model in others)
+    return (*limits, *others) if by_size and not _searches_levels(request) else limits
+
+
+def search_models(request: Statement, n_people: int) -> tuple[Model, ...]:
+    """The models as algorithms see them: a limit on the risk of a class is the k that it needs."""
+    kept = kept_by_k(request, n_people)
+    if not kept and not any(isinstance(model, RiskLimit) for model in request.table_models):
+        return request.table_models
+    others = (m for m in request.table_models if m not in kept and not isinstance(m, (KAnonymity, RiskLimit)))
+    return (KAnonymity(request.k), *others)
+
+
+def _searches_levels(request: Statement) -> bool:
+    """Whether an algorithm is named that meets promises about a whole table by itself."""
+    named = request.algorithm_name
+    return named != "auto" and named in ALGORITHMS and ALGORITHMS[named].meets(TableModel)
+
+
+def sample_size(share: float, n_records: int) -> int:
+    """How many of the records are drawn: the share, rounded down."""
+    return int(Fraction(str(share)) * n_records)
+
+
+def sample_of(dataset: Table, request: Statement) -> Table:
+    """The records that are drawn, in their order; all of them where the share is 1.
+
+    They come from the key and the seed or, without a key, from the operating system, as noise does.
+    """
+    if request.sample == 1:
+        return dataset
+    if request.roles.only("person") or request.roles.only("household") or request.events is not None:
+        raise UnsupportedError("Records are drawn one by one, and people have several. Leave out 'sample'.")
+    size = sample_size(request.sample, dataset.n_records)
+    if not size:
+        raise InputError(
+            f"A sample of {request.sample:g} of {dataset.n_records} records is empty. Draw a larger share."
+        )
+    rng = generator_of(request.key, request.seed, "sample")
+    rows = np.sort(rng.choice(dataset.n_records, size, replace=False))
+    return MemoryTable(dataset.frame[rows.tolist()].to_native())

@@ -11,24 +11,20 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from kohort.data.dataset import Dataset
 from kohort.errors import InputError, counted
 from kohort.files.outputs import Outputs
 from kohort.io.databases import DatabaseTable
+from kohort.job.again.tie import TiedRelease
+from kohort.job.figures import gap_to
+from kohort.job.items import ItemsPart
 from kohort.job.maps import Maps, maps_of
 from kohort.job.order import PublishedOrder
+from kohort.job.public import HoldsOriginal, committed, public_version
 from kohort.job.publish import Published
-from kohort.pipeline import Request
-from kohort.pipeline.again.tie import TiedRelease
+from kohort.job.two_files import TwoFiles
 from kohort.pipeline.before_after import BeforeAfter, before_after
-from kohort.pipeline.figures import gap_to
-from kohort.pipeline.private import HoldsOriginal
-from kohort.pipeline.public import committed, public_version
-from kohort.pipeline.published_items import ItemsPart
-from kohort.pipeline.two_files import TwoFiles
 from kohort.problem.problem import Problem
 from kohort.problem.roles import Roles
-from kohort.publication import DATAFRAME, Origin
 from kohort.recoding.recoding import Recoding
 from kohort.release.artefacts import (
     Artefact,
@@ -41,7 +37,10 @@ from kohort.release.artefacts import (
     wanted,
 )
 from kohort.release.facts import release_facts
+from kohort.release.origin import DATAFRAME, Origin
 from kohort.release.targets import Target, target_of
+from kohort.statement import Statement
+from kohort.tables.table import Table
 from kohort.verification import Claim, Verdict
 
 if TYPE_CHECKING:
@@ -86,8 +85,8 @@ class Release(HoldsOriginal):
         "send these back."
     )
 
-    dataset: Dataset
-    request: Request
+    dataset: Table
+    request: Statement
     roles: Roles
     problem: Problem
     published: Published
@@ -139,7 +138,7 @@ class Release(HoldsOriginal):
         return self.published.arrow
 
     @property
-    def shown(self) -> Dataset:
+    def shown(self) -> Table:
         """The published table in codes; two tables are joined."""
         return self.published.shown
 

@@ -16,8 +16,8 @@ from kohort.data.hierarchies.label_ranges import Range, Scale, label_ranges
 from kohort.data.hierarchy import Hierarchy
 from kohort.data.numeric_labels import How, Star, numbers_of_labels
 from kohort.errors import InputError, did_you_mean
+from kohort.job.items import ItemsPart
 from kohort.pipeline.before_after import BeforeAfter
-from kohort.pipeline.published_items import ItemsPart
 from kohort.problem.attribute import Attribute
 from kohort.verification.covering import Covering, covering_of
 from kohort.verification.measure import loss_of_labels

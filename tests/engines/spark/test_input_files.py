@@ -13,7 +13,7 @@ import kohort.spark
 from kohort.engines.spark import input_files
 from kohort.errors import InputError
 from kohort.io.private_files import read_salt
-from kohort.pipeline.public import commitment_to
+from kohort.job.public import commitment_to
 
 pytestmark = pytest.mark.spark
 

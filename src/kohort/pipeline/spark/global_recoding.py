@@ -23,9 +23,9 @@ from kohort.engines.spark.workers import larger_batches
 from kohort.errors import UnsupportedError
 from kohort.job.choose import Choice
 from kohort.job.publish import labelled
+from kohort.job.withheld import broken_by
 from kohort.pipeline.spark.arranging import Pieces
 from kohort.pipeline.spark.prepare import SparkPrepared
-from kohort.pipeline.withheld import broken_by
 from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
 from kohort.recoding.recoding import Recoding

@@ -13,7 +13,7 @@ from kohort.data.hierarchies.checks import check
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
 from kohort.io.hierarchies import HierarchyFile, read_hierarchy, write_hierarchy
-from kohort.pipeline.prepare_items import DEFAULT_HIERARCHY, build_item_hierarchy
+from kohort.job.items import DEFAULT_HIERARCHY, build_item_hierarchy
 from kohort.studio.trees import Node, as_spec
 from kohort.studio.worker.basket_files import items_of
 from kohort.studio.worker.telling import Telling

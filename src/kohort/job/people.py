@@ -1,0 +1,185 @@
+"""Who the records are of: people, their histories and weights, and the population that they are from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from kohort.data.arrow_values import person_codes, record_weights
+from kohort.data.counting import distinct_rows
+from kohort.data.hierarchy import Hierarchy
+from kohort.errors import InputError, UnsupportedError, counted
+from kohort.problem.attribute import Attribute, PopulationRows
+from kohort.problem.histories import Histories
+from kohort.problem.promises import Model, Population
+from kohort.problem.roles import Roles
+from kohort.statement import Statement
+from kohort.tables.table import Table
+
+
+def persons_of(dataset: Table, roles: Roles) -> np.ndarray | None:
+    """The number of each record's person, from 0 on; None where every record is that of another person.
+
+    Then counting people is counting records, and the search is the same as without the role. Where there are
+    households, these are counted in the place of people.
+    """
+    household, person = roles.only("household"), roles.only("person")
+    if household is not None:
+        units = _checked_households(dataset, household, person)
+    elif person is not None:
+        units = checked_persons(dataset, person)
+    else:
+        return None
+    return None if int(units.max()) + 1 == len(units) else units
+
+
+def _checked_households(dataset: Table, name: str, person: str | None) -> np.ndarray:
+    """The number of each record's household; raises InputError where a person is in two of them."""
+    households = checked_persons(dataset, name)
+    if person is None:
+        return households
+    persons = checked_persons(dataset, person).astype(np.int64)
+    pairs = np.unique(persons * (int(households.max()) + 1) + households)
+    in_several = int((np.bincount(pairs // (int(households.max()) + 1)) > 1).sum())
+    if in_several:
+        who = counted(in_several, "person of", "people of")
+        raise InputError(
+            f"{who} {person!r} {'is' if in_several == 1 else 'are'} in more than one household of {name!r}. "
+            "Correct them, or leave out the role household."
+        )
+    return households
+
+
+def checked_persons(dataset: Table, name: str) -> np.ndarray:
+    """The number of each record's person; raises InputError where it is missing, or one person is all."""
+    persons = refuse_missing_persons(dataset, name)
+    if len(persons) > 1 and int(persons.max()) == 0:
+        raise InputError(
+            f"Column {name!r} says whose record it is, and all {len(persons):,} records are of one person. "
+            "Name the column that tells people apart."
+        )
+    return persons
+
+
+def refuse_missing_persons(dataset: Table, name: str) -> np.ndarray:
+    """The number of each record's person; raises InputError where it is missing."""
+    persons = person_codes(name, dataset.arrow(name))
+    if missing := int((persons < 0).sum()):
+        raise InputError(
+            f"Column {name!r} says whose record it is, and {counted(missing, 'record has', 'records have')} "
+            "no value there. Fill them in, or leave these records out."
+        )
+    return persons
+
+
+def histories_of(
+    dataset: Table,
+    request: Statement,
+    nothing: np.ndarray | None = None,
+    columns_of_events: frozenset[str] = frozenset(),
+) -> Histories | None:
+    """The records of each person, by their slots if there are any; None where records are not linked.
+
+    nothing  of people and events that were joined: per record whether it stands for a person without events
+    """
+    if request.linked_by is None:
+        return None
+    # of a household, all records are a bag
+    persons = checked_persons(dataset, request.linked_by)
+    slots = None if request.slot is None else _checked_slots(dataset, request.slot, persons, nothing)
+    if nothing is None or not nothing.any():
+        return Histories(persons, slots)
+    return Histories(persons, slots, nothing, columns_of_events)
+
+
+def _checked_slots(dataset: Table, name: str, persons: np.ndarray, nothing: np.ndarray | None) -> np.ndarray:
+    """The number of each record's slot; raises InputError where it is missing, or two records share one."""
+    column = dataset.column(name)
+    missing = int(column.counts[-1]) if column.has_null else 0
+    if nothing is not None:  # people without events have a slot of their own: that of a missing value
+        missing -= int(nothing.sum())
+    if missing:
+        raise InputError(
+            f"Column {name!r} says in which slot a record is, and "
+            f"{counted(missing, 'record has', 'records have')} no value there. Fill them in, or leave these "
+            "records out."
+        )
+    cells = persons.astype(np.int64) * len(column.texts) + column.codes
+    if twice := len(cells) - len(np.unique(cells)):
+        raise InputError(
+            f"Column {name!r} says in which slot a record is, and "
+            f"{counted(twice, 'record is', 'records are')} in the same slot as another one of the same "
+            "person. Name a column that tells a person's records apart, or leave out the history: then they "
+            "are an unordered bag."
+        )
+    return column.codes
+
+
+def weights_of(dataset: Table, roles: Roles) -> np.ndarray | None:
+    """The sampling weight of each record; None without a column of weights.
+
+    Raises InputError for weights that are missing, or no positive and finite numbers.
+    """
+    name = roles.only("weight")
+    if name is None:
+        return None
+    weights = record_weights(name, dataset.arrow(name))
+    if wrong := int((~((weights > 0) & np.isfinite(weights))).sum()):
+        raise InputError(
+            f"Column {name!r} has the role weight, and in {counted(wrong, 'record')} it is no positive, "
+            "finite number. Correct these, or leave the role out."
+        )
+    return weights
+
+
+def population_of(models: Sequence[Model]) -> Table | None:
+    """The table of the population that some models name; None where none does."""
+    named = [model.population for model in models if hasattr(model, "population")]
+    for population in named:
+        if not isinstance(population, Population):
+            raise InputError(f"The population {str(population)!r} was not read: give it as a table.")
+    if len({id(population.table) for population in named}) > 1:
+        raise UnsupportedError("Two promises name different populations. One population is possible.")
+    return named[0].table if named else None
+
+
+def check_population(everybody: Table | None, dataset: Table, names: Sequence[str]) -> None:
+    """Raise InputError where a population is given and lacks a column or somebody of the table."""
+    if everybody is None:
+        return
+    for name in names:
+        if name not in everybody.names:
+            raise InputError(f"The population has no column {name!r}, which is a quasi-identifier.")
+    people, records = (Counter(zip(*(_texts(d, name) for name in names))) for d in (everybody, dataset))
+    missing = sum((records - people).values())
+    if missing:
+        raise InputError(
+            f"{counted(missing, 'record')} of the table {'is' if missing == 1 else 'are'} not in the "
+            "population: nobody there has the same quasi-identifiers, or too few have. A population has "
+            "everybody who is in the table, with the same columns written in the same way."
+        )
+
+
+def population_rows(everybody: Table, attributes: Sequence[Attribute]) -> PopulationRows:
+    """The population in the codes of a problem."""
+    columns = [_leaves(everybody, attribute) for attribute in attributes]
+    rows, counts, _ = distinct_rows(np.column_stack(columns) + 1)  # no code is below 0
+    return PopulationRows(rows - 1, counts)
+
+
+def _leaves(everybody: Table, attribute: Attribute) -> np.ndarray:
+    column = everybody.column(attribute.name)
+    if not isinstance(attribute.domain, Hierarchy):
+        raise UnsupportedError(
+            f"Column {attribute.name!r} needs a hierarchy: promises that compare with a population are kept "
+            "by searches over levels."
+        )
+    leaf_of = attribute.domain.leaf_of
+    return np.array([leaf_of.get(text, -1) for text in column.texts], dtype=np.int64)[column.codes]
+
+
+def _texts(dataset: Table, name: str) -> list[str | None]:
+    column = dataset.column(name)
+    return [column.texts[code] for code in column.codes.tolist()]

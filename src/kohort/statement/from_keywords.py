@@ -1,0 +1,250 @@
+"""Turn the keywords of `kohort.anonymize` into a statement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from kohort.data.column import Column as Coded
+from kohort.data.hierarchies.build_hierarchy import Builder
+from kohort.data.hierarchy import Hierarchy
+from kohort.errors import InputError
+from kohort.parameters import check_option, shown
+from kohort.problem.promises import ItemInference, KAnonymity, KmAnonymity
+from kohort.problem.roles import OF_ONE_COLUMN, Role
+from kohort.profiling.roles import suggest_hierarchy
+from kohort.statement.approval import Analyses, Recipient, read_context
+from kohort.statement.columns import Column, columns_of, hierarchy_of, texts_in_order
+from kohort.statement.events import Events
+from kohort.statement.items import Items
+from kohort.statement.options import OPTIONS
+from kohort.statement.privacy import Promise
+from kohort.statement.statement import Statement
+from kohort.tables.table import Table
+
+Source = Builder | Hierarchy | str | Path | Mapping[str, Any] | None
+
+
+def from_keywords(given: Mapping[str, Any]) -> Statement:
+    """The statement that the keywords of `anonymize` make; files that they name are not read yet."""
+    items = _items(given["items"])
+    if given["k"] is None and isinstance(given["privacy"], tuple) and not given["privacy"] and items is None:
+        raise InputError("Say what is promised, such as k=10 or privacy=[ko.KAnonymity(10)].")
+    trees = hierarchies_by_column(given["quasi_identifiers"], optional=items is not None)
+    options = {name: given[name] for name in OPTIONS}
+    by_column = isinstance(given["scheme"], Mapping)
+    of_items = {}
+    if items is not None:
+        of_items = {"items_algorithm": items.algorithm, "items_weight": items.weight}
+    return Statement.of(
+        **{**options, **of_items, "scheme": None if by_column else given["scheme"]},
+        columns=_columns(given, trees, items, given["scheme"] if by_column else {}),
+        others=given["others"],
+        promises=_promises(given["privacy"], given["k"]),
+        slot=_slot(given["history"]),
+        events=_events(given),
+        **_approval(given),
+        key=given["key"],
+        ledger=given["ledger"],
+    )
+
+
+def _columns(
+    given: Mapping[str, Any], trees: Mapping[str, Any], items: Items | None, schemes: Mapping[str, str]
+) -> dict[str, Column]:
+    """Every column that is named, with what is given of it."""
+    for name, kind in (("orders", Any), ("weights", float), ("publish", str), ("joins", str)):
+        check_option(name, given[name], Mapping[str, kind] | None)  # type: ignore[valid-type]
+    check_option("scheme", schemes, Mapping[str, str])
+    named: dict[Role, Any] = {
+        "quasi-identifier": trees,
+        "sensitive": given["sensitive"],
+        "identifier": given["identifiers"],
+        "insensitive": given["insensitive"],
+        "items": [] if items is None else [items.column],
+        **{role: given[role] or () for role in OF_ONE_COLUMN},
+    }
+    treatments = [given[key] for key in ("identifiers", "sensitive", "insensitive", *OF_ONE_COLUMN)]
+    columns = columns_of(
+        _roles(named),
+        hierarchy={name: tree for name, tree in trees.items() if tree is not None},
+        order={name: texts_in_order(name, values) for name, values in (given["orders"] or {}).items()},
+        on_missing=dict.fromkeys(trees, given["on_missing"]),
+        treatment={n: how for of in treatments if isinstance(of, Mapping) for n, how in of.items()},
+        join=given["joins"] or {},
+        weight=given["weights"] or {},
+        publish=given["publish"] or {},
+        scheme=schemes,
+    )
+    if items is not None:
+        how = {name: getattr(items, name) for name in ("hierarchy", "separator", "multiset", "suppress")}
+        columns[items.column] = Column("items", **how)
+    return columns
+
+
+def _approval(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What is said for those who approve the release: recipients, context, analyses."""
+    listed = given["recipients"] or ()
+    if not isinstance(listed, Sequence) or isinstance(listed, str):
+        raise InputError(f"'recipients' is a list of recipients. Got {shown(listed)}.")
+    analyses = given["utility"] or {}
+    check_option("utility", analyses, Mapping[str, Any])
+    try:
+        return {
+            "recipients": tuple(r if isinstance(r, Recipient) else Recipient(**r) for r in listed),
+            "context": read_context(given["context"] or {}),
+            "utility": Analyses(**analyses),
+        }
+    except TypeError:
+        raise InputError(
+            "A recipient has a name, purpose, knows, controls and review; 'utility' has models and labels."
+        ) from None
+
+
+def _slot(history: Mapping[str, str] | None) -> str | None:
+    """The column of slots that a history names."""
+    if history is None:
+        return None
+    if not isinstance(history, Mapping) or list(history) != ["slot"] or not isinstance(history["slot"], str):
+        raise InputError(
+            f"'history' names the column of slots, such as {{'slot': 'year'}}. Got {shown(history)}."
+        )
+    return history["slot"]
+
+
+def _events(given: Mapping[str, Any]) -> Events | None:
+    """What is asked of a table of events, where there is one."""
+    if given["events"] is None:
+        if given["orphans"] != "error":
+            raise InputError("'orphans' is about a table of events: give events=, or leave it out.")
+        return None
+    keys = _names(given["person"] or ())
+    if len(keys) != 1:
+        raise InputError("Name the column that people and events both have: person='patient'.")
+    return Events(keys[0], orphans=given["orphans"])
+
+
+def _items(items: Items | Mapping[str, Source] | str | None) -> Items | None:
+    """The column of items: given by its name, with a hierarchy, or as `Items`."""
+    if items is None:
+        return None
+    if isinstance(items, Items):
+        return replace(items, hierarchy=hierarchy_of(items.hierarchy))
+    if isinstance(items, str):
+        return Items(items)
+    if not isinstance(items, Mapping) or len(items) != 1:
+        raise InputError(
+            "'items' is the name of one column, a mapping from it to a hierarchy, or ko.Items(...)."
+        )
+    [(column, source)] = items.items()
+    return Items(column, hierarchy_of(source))
+
+
+def proposed_hierarchies(asked: Statement, listed: Any, tables: Sequence[Table]) -> dict[str, Source]:
+    """Hierarchies for quasi-identifiers that were given as a list of names: codes get masks, others none.
+
+    tables  the table or, where there are events as well, the two; a column is taken from the one that has it
+
+    Empty where they were given as a mapping, which says it all. A column whose values are given an order, or
+    that has a scheme of its own, needs no hierarchy.
+    """
+    if listed is None or isinstance(listed, Mapping) or asked.scheme is not None or asked.schemes:
+        return {}
+    names = [name for name in _names(listed) if name not in asked.orders]
+    of = {name: next((t for t in tables if name in t.names), tables[0]) for name in names}
+    found = {name: _proposed_hierarchy(table.column(name)) for name, table in of.items()}
+    return {name: source for name, source in found.items() if source is not None}
+
+
+def hierarchies_by_column(
+    quasi_identifiers: Mapping[str, Source] | Sequence[str] | None, *, optional: bool = False
+) -> dict[str, Any]:
+    """The hierarchy of each quasi-identifier, or None; without any column, an error unless `optional`."""
+    names = [] if quasi_identifiers is None else _names(quasi_identifiers)
+    if not names and optional:
+        return {}
+    if not names:
+        raise InputError("Name the quasi_identifiers: the columns that others may know.")
+    given = quasi_identifiers if isinstance(quasi_identifiers, Mapping) else dict.fromkeys(names)
+    return {name: hierarchy_of(given[name]) for name in names}
+
+
+def _promises(privacy: Sequence[Promise] | Promise, k: int | None) -> tuple[Promise, ...]:
+    """All promises, with k as k-anonymity."""
+    asked = _listed(privacy)
+    if k is not None:
+        if any(isinstance(model, KAnonymity) for model in asked):
+            raise InputError("k is given twice: as k and as KAnonymity in privacy. Leave one of them out.")
+        asked = (KAnonymity(k), *asked)
+    _refuse_twice(KmAnonymity, asked, "keep the larger k and m")
+    _refuse_twice(ItemInference, asked, "list all sensitive items in one")
+    return asked
+
+
+def _listed(privacy: Sequence[Promise] | Promise) -> tuple[Promise, ...]:
+    if isinstance(privacy, Promise):
+        return (privacy,)
+    if isinstance(privacy, int) and not isinstance(privacy, bool):
+        raise InputError(
+            f"'privacy' lists models. Write k={privacy} or privacy=[ko.KAnonymity({privacy})], not "
+            f"privacy={privacy}."
+        )
+    if not isinstance(privacy, Iterable) or isinstance(privacy, (str, Mapping)):
+        raise InputError(
+            "'privacy' lists models such as [ko.KAnonymity(10)], which k=10 is short for. "
+            f"Got {shown(privacy)}."
+        )
+    return tuple(privacy)
+
+
+def _refuse_twice(kind: Any, asked: Sequence[Any], instead: str) -> None:
+    names = [model.name for model in asked if isinstance(model, kind)]
+    if len(names) < 2:
+        return
+    if len(set(names)) == 1:
+        raise InputError(f"{names[0]} is asked for twice: {instead}.")
+    raise InputError(
+        f"{' and '.join(sorted(set(names)))} are both asked for: one promise about sensitive items is "
+        "possible."
+    )
+
+
+def _roles(columns: Mapping[Role, Sequence[str] | Mapping[str, Any]]) -> dict[str, Role]:
+    """The role of each column, from the columns of each role; a column with two roles is refused."""
+    roles: dict[str, Role] = {}
+    for role, names in columns.items():
+        for name in _names(names):
+            if name in roles:
+                raise InputError(f"Column {name!r} has two roles: {roles[name]} and {role}. Give it one.")
+            roles[name] = role
+    return roles
+
+
+def _names(names: Sequence[str] | Mapping[str, Any]) -> list[str]:
+    """Names of columns; a single one need not be in a list."""
+    listed = [names] if isinstance(names, str) else list(names) if isinstance(names, Iterable) else [names]
+    if not all(isinstance(name, str) for name in listed):
+        raise InputError(f"Give columns by their names, as a list of strings. Got {shown(names)}.")
+    return listed
+
+
+_NEED_NONE = ("intervals", "date", "quantiles")  # numbers and dates are published as any interval
+
+
+def _proposed_hierarchy(column: Coded) -> Mapping[str, Any] | None:
+    """The hierarchy that `kohort init` suggests for codes, as the spec writes it; None for everything else.
+
+    Numbers and dates lose least as intervals of any length. Groups of names that only the data suggests would
+    mean nothing to a reader: names are published as they are or as `*`.
+
+    >>> import pyarrow as pa
+    >>> from kohort.data.column import code_column
+    >>> _proposed_hierarchy(code_column("postcode", pa.array([f"43{n}" for n in range(10, 40)])))
+    {'mask': 'right'}
+    """
+    found = suggest_hierarchy(column)
+    if not isinstance(found, Mapping) or any(kind in found for kind in _NEED_NONE):
+        return None
+    return found
