@@ -1,4 +1,4 @@
-"""A release for a stricter promise stands in for a dearer one: costs never fall as promises become stricter."""
+"""A release for a stricter promise stands in for a dearer one: costs never fall as promises get stricter."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_cheaper_release_of_a_stricter_promise_is_shown():
     st.lists(st.tuples(*[st.integers(2, 4)] * 2, st.sampled_from([0.2, 0.4]), st.floats(0.1, 1)), max_size=9)
 )
 def test_costs_never_fall_as_promises_become_stricter(cells):
-    rows = with_stricter([row(k, l, value, t=t) for k, l, t, value in cells])
+    rows = with_stricter([row(k, l, value, t=t) for k, l, t, value in cells])  # noqa: E741
     for one in rows:
         for other in rows:
             if one["k"] <= other["k"] and one["l"] <= other["l"] and one["t"] >= other["t"]:
