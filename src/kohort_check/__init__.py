@@ -7,8 +7,8 @@ these use, `bound` puts all of it together.
 
 from kohort_check.bound import Claim, Column, Prices, Promise
 from kohort_check.closed import Tree
-from kohort_check.costs import UNIT
+from kohort_check.costs import COSTS, UNIT
 from kohort_check.cuts import Cut
 from kohort_check.groups import Refused
 
-__all__ = ["UNIT", "Claim", "Column", "Cut", "Prices", "Promise", "Refused", "Tree"]
+__all__ = ["COSTS", "UNIT", "Claim", "Column", "Cut", "Prices", "Promise", "Refused", "Tree"]
