@@ -1,9 +1,8 @@
 """Verification reads published tables only, and shares no code with anything that publishes."""
 
+from kohort.late import late_function
 from kohort.verification.demands import Original
 from kohort.verification.parts import PartDemands, PartFound, WholeFound, unite_parts, verify_part
-from kohort.verification.proof import check_dual_proof
-from kohort.verification.proof_of_models import check_proof
 from kohort.verification.slice_check import SliceCheck, WrittenCheck
 from kohort.verification.together import Together, verify_together
 from kohort.verification.two_files import JoinedTables, join_tables
@@ -21,6 +20,9 @@ from kohort.verification.verdict import (
 )
 from kohort.verification.verify import Verification, verify
 from kohort.verification.verify_models import published_classes, verify_models
+
+check_proof = late_function("kohort.verification.proof_of_models", "check_proof")
+check_dual_proof = late_function("kohort.verification.proof", "check_dual_proof")
 
 __all__ = [
     "Caution",
