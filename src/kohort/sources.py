@@ -8,21 +8,20 @@ from typing import Any
 
 import pyarrow as pa
 
-from kohort.data.dataset import Dataset
 from kohort.errors import InputError
 from kohort.files.outputs import Outputs
 from kohort.io.baskets import BasketShape
 from kohort.io.data_files import read_data
 from kohort.io.databases import DatabaseTable
-from kohort.io.read_spec import parse_spec, read_spec
-from kohort.io.spec import Spec
-from kohort.pipeline import Request
+from kohort.io.read_spec import files_of, parse_spec, read_spec
 from kohort.publication.origin import open_original
+from kohort.statement import Statement
 from kohort.tables.memory import MemoryTable
 from kohort.tables.source import Source
+from kohort.tables.table import Table
 
 
-def spec_and_folder(spec: str | Path | Mapping[str, Any]) -> tuple[Spec, Path]:
+def spec_and_folder(spec: str | Path | Mapping[str, Any]) -> tuple[Statement, Path]:
     """The spec, and the folder where the files that it names are."""
     if isinstance(spec, Mapping):
         return parse_spec(spec), Path()
@@ -54,7 +53,7 @@ def frame_or_file(data: Any, shape: BasketShape | None = None, **reading: Any) -
 
 def original_of(
     data: Any,
-    request: Request,
+    request: Statement,
     shape: BasketShape | None = None,
     *,
     header: bool | None,
@@ -73,30 +72,30 @@ def events_or_file(events: Any, header: bool | None) -> Any:
     return frame_or_file(events, header=header if isinstance(events, (str, Path)) else None)
 
 
-def dataset_of(data: Any, shape: BasketShape | None = None, **reading: Any) -> Dataset:
+def dataset_of(data: Any, shape: BasketShape | None = None, **reading: Any) -> Table:
     """The records of a dataframe or of a file."""
     return records_of(frame_or_file(data, shape, **reading))
 
 
-def records_of(source: Any) -> Dataset:
+def records_of(source: Any) -> Table:
     """The records of a dataframe or of a file that was read."""
     return source.dataset if isinstance(source, Source) else MemoryTable(source)
 
 
-def arrow_table(dataset: Dataset) -> pa.Table:
+def arrow_table(dataset: Table) -> pa.Table:
     """The records as a table of PyArrow."""
     return pa.table({name: dataset.arrow(name) for name in dataset.names})
 
 
 def table_and_spec(
     data: Any, spec: str | Path | Mapping[str, Any], out: str | Path | None, header: bool | None
-) -> tuple[pa.Table, Spec, Path]:
+) -> tuple[pa.Table, Statement, Path]:
     """The table, the spec and its folder; an `out` that would replace one of the files read is refused."""
     read, beside = spec_and_folder(spec)
     files = [
         source.file if isinstance(source, DatabaseTable) else source for source in named_files(data, spec)
     ]
-    Outputs([] if out is None else [Path(out)], reads=[*files, *read.files(beside=beside)]).check()
+    Outputs([] if out is None else [Path(out)], reads=[*files, *files_of(read, beside=beside)]).check()
     if is_named(data):
         return read_data(data, read.shape, header=header).table, read, beside
     return arrow_table(dataset_of(data, header=header)), read, beside

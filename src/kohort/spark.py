@@ -12,12 +12,13 @@ from kohort.engines.spark.session import spark_session
 from kohort.engines.spark.source import SparkSource, source_of_frame, source_of_path
 from kohort.errors import InputError
 from kohort.extras import missing_package
-from kohort.keywords import request_of
-from kohort.pipeline import Request
+from kohort.io.read_spec import with_files
 from kohort.pipeline.spark.prepare import refuse_on_spark
 from kohort.progress import shown_progress
 from kohort.release.on_spark import RECORDS_PER_REGION, SparkRelease, make_spark_release
 from kohort.sources import spec_and_folder
+from kohort.statement import Statement
+from kohort.statement.from_keywords import from_keywords
 
 __all__ = ["anonymize"]
 
@@ -69,19 +70,19 @@ def anonymize(
 
 def _request(
     spec: str | Path | Mapping[str, Any] | None, key: bytes | None, options: Mapping[str, Any]
-) -> Request:
+) -> Statement:
     """What is asked for."""
     if spec is not None:
         if options:
             raise InputError(f"The spec says it all: leave out {', '.join(map(repr, options))}.")
         read, beside = spec_and_folder(spec)
-        return read.request(beside=beside, key=key, engine="spark")
+        return with_files(read, beside=beside, key=key, engine="spark")
     known = inspect.signature(api.anonymize).parameters
     for name in options:
         if name not in known or name in _NOT_HERE:
             raise InputError(f"kohort.spark.anonymize has no option {name!r}.")
     given = {name: parameter.default for name, parameter in known.items()}
-    return request_of({**given, **options, "key": key, "engine": "spark"}, {})
+    return with_files(from_keywords({**given, **options, "key": key, "engine": "spark"}))
 
 
 def _source(data: Any, order_by: Sequence[str]) -> SparkSource:

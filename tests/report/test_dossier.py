@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 import kohort as ko
-from kohort.pipeline.approval import QUESTIONS
 from kohort.report.dossier.chapters import BLANK, CLAUSES, SOURCES
 from kohort.report.dossier.write import chapters, dossier_facts, dossier_page
+from kohort.statement.approval import QUESTIONS
 
 SENTINELS = {"ill": "Zyx-flu", "note": "Qvw-note", "town": "Jkp-town"}
 

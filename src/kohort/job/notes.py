@@ -14,11 +14,11 @@ from kohort.job.publish import Published
 from kohort.job.solve import Solution
 from kohort.job.two_files import TwoFiles
 from kohort.job.withheld import withheld_notes
-from kohort.pipeline.perturb import perturbation_notes
-from kohort.pipeline.request import Request
 from kohort.problem.attribute import Attribute
 from kohort.problem.items import ItemsProblem
 from kohort.problem.problem import Problem
+from kohort.statement import Statement
+from kohort.treatments import Treatment
 from kohort.verification import Caution, Verdict
 
 Columns = Mapping[str, pa.Array | None]
@@ -36,8 +36,7 @@ def release_notes(
         *choice.notes,
         *_household_notes(prepared.request),
         *_sample_note(prepared.request, prepared.dataset.n_records),
-        *_average_notes(prepared.request),
-        *perturbation_notes(prepared.dataset, prepared.request.perturbations, prepared.perturbed),
+        *_treatment_notes(prepared, published),
         *([] if prepared.files is None else _file_notes(prepared.files)),
         *withholding_notes(prepared.problem, verdict.withheld),
         *model_notes(prepared.problem),
@@ -61,7 +60,7 @@ def _counterfeit_notes(number: int) -> list[str]:
     ]
 
 
-def _sample_note(request: Request, n_records: int) -> list[str]:
+def _sample_note(request: Statement, n_records: int) -> list[str]:
     """A sentence on what was drawn."""
     if request.sample == 1:
         return []
@@ -71,20 +70,21 @@ def _sample_note(request: Request, n_records: int) -> list[str]:
     ]
 
 
-def _household_notes(request: Request) -> list[str]:
+def _household_notes(request: Statement) -> list[str]:
     if request.roles.only("household") is None:
         return []
     return ["Households are counted: where figures speak of people, read households."]
 
 
-def _average_notes(request: Request) -> list[str]:
-    """A note about columns of which means or medians are published."""
-    asked = {how: [n for n, given in request.publish.items() if given == how] for how in ("mean", "median")}
+def _treatment_notes(prepared: Prepared, published: Published) -> list[str]:
+    """Notes of each treatment about all columns that have it."""
+    columns: dict[Treatment, list[str]] = {}
+    for name, how in prepared.treatments.items():
+        columns.setdefault(how, []).append(name)
     return [
-        f"The {how} of every class is published of {', '.join(map(repr, names))}. Loss, risk and utility are "
-        "those of the intervals that the values of a class span."
-        for how, names in asked.items()
-        if names
+        note
+        for how, names in columns.items()
+        for note in how.notes(names, prepared.dataset, published.columns)
     ]
 
 
@@ -152,12 +152,12 @@ def basket_notes(items: ItemsProblem | None) -> list[str]:
     return notes
 
 
-def formula_notes(published: Published, request: Request) -> list[str]:
+def formula_notes(published: Published, request: Statement) -> list[str]:
     """A note where published cells begin like formulas; the choice is the key `formulas` of the spec."""
     return formula_sentences(formula_cells(published.shown), request)
 
 
-def formula_sentences(found: Mapping[str, int], request: Request) -> list[str]:
+def formula_sentences(found: Mapping[str, int], request: Statement) -> list[str]:
     """The same, given how many cells of each column begin like formulas."""
     if not found:
         return []

@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.algorithms import ALGORITHMS
-from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InfeasibleError, InputError, UnsupportedError
@@ -26,9 +25,6 @@ from kohort.job.people import (
     weights_of,
 )
 from kohort.job.two_files import TwoFiles, join_files
-from kohort.pipeline.averages import refuse_averages
-from kohort.pipeline.perturb import generator_of, perturbed_columns
-from kohort.pipeline.request import TREATMENTS, Request
 from kohort.problem.attribute import Attribute, PopulationRows
 from kohort.problem.costs import cost_named
 from kohort.problem.histories import Histories
@@ -37,7 +33,11 @@ from kohort.problem.problem import Problem, refuse_many_attributes
 from kohort.problem.promises import ClassCounts, KAnonymity, Model, RiskLimit, TableModel
 from kohort.problem.roles import Roles
 from kohort.problem.sensitive import SensitiveAttribute
+from kohort.statement import Statement
+from kohort.statement.columns import TREATMENTS
 from kohort.tables.memory import MemoryTable
+from kohort.tables.table import Table
+from kohort.treatments import Part, Secret, Treatment, generator_of, refuse_no_numbers, treatments_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +52,11 @@ class Prepared:
     histories   the records of each person, where they are linked; else None
     weights     the sampling weight of each record; None where there are none
     files       the two tables that this one was joined from; None where there is one table
-    perturbed   the columns that are published with noise and the like, as they are published
+    treated     sensitive columns with a treatment, as they are published: promises are about these
     """
 
-    dataset: Dataset
-    request: Request
+    dataset: Table
+    request: Statement
     roles: Roles
     attributes: tuple[Attribute, ...]
     sensitive: Mapping[str, SensitiveAttribute]
@@ -65,7 +65,17 @@ class Prepared:
     histories: Histories | None = None
     weights: np.ndarray | None = None
     files: TwoFiles | None = None
-    perturbed: Mapping[str, pa.Array] = field(default_factory=dict)
+    treated: Mapping[str, pa.Array] = field(default_factory=dict)
+
+    @cached_property
+    def treatments(self) -> dict[str, Treatment]:
+        """How columns are published that are neither generalized nor left as they are."""
+        return treatments_of(self.request)
+
+    @cached_property
+    def secret(self) -> Secret:
+        """What treatments draw from, and nobody may know."""
+        return Secret.of(self.request)
 
     @cached_property
     def problem(self) -> Problem:
@@ -129,7 +139,7 @@ class Prepared:
         return {name: s.hierarchy for name, s in self.sensitive.items() if s.hierarchy is not None}
 
 
-def prepare(dataset: Dataset, request: Request, events: Dataset | None = None) -> Prepared:
+def prepare(dataset: Table, request: Statement, events: Table | None = None) -> Prepared:
     """Prepare a table: settle roles, code its columns, and build the domains of quasi-identifiers.
 
     events  the table of events beside one of people: the two are joined first
@@ -145,7 +155,7 @@ def prepare(dataset: Dataset, request: Request, events: Dataset | None = None) -
     return _prepared(files.table, request, files)
 
 
-def _prepared(dataset: Dataset, request: Request, files: TwoFiles | None = None) -> Prepared:
+def _prepared(dataset: Table, request: Statement, files: TwoFiles | None = None) -> Prepared:
     roles = settled_roles(dataset, request)
     quasi_identifiers = roles.having("quasi-identifier")
     if request.items is not None and not quasi_identifiers:
@@ -156,11 +166,11 @@ def _prepared(dataset: Dataset, request: Request, files: TwoFiles | None = None)
     persons = persons_of(dataset, roles)
     weights = weights_of(dataset, roles)
     refuse_nulls([dataset] if files is None else [files.people, files.events], request, roles)
-    perturbed = perturbed_columns(dataset, request.perturbations, request.key, request.seed)
-    sensitive = sensitive_attributes(_published_values(dataset, roles, perturbed), request, roles, persons)
+    treated = _treated(dataset, request, roles)
+    sensitive = sensitive_attributes(_published_values(dataset, roles, treated), request, roles, persons)
     check_population(population_of(request.models), dataset, quasi_identifiers)
     attributes = build_attributes(dataset, request, roles)
-    refuse_averages(attributes, request.publish, request.cost)
+    _refuse_no_numbers(attributes, request)
     if not all(model.survives_unions for model in request.models):
         _refuse_lookalikes(attributes, null_is_star=request.nulls == "star")
     items = items_problem(dataset, request)
@@ -177,16 +187,30 @@ def _prepared(dataset: Dataset, request: Request, files: TwoFiles | None = None)
         histories,
         weights,
         files,
-        perturbed,
+        treated,
     )
 
 
-def _published_values(dataset: Dataset, roles: Roles, perturbed: Mapping[str, pa.Array]) -> Dataset:
-    """The sensitive columns as they are published: promises are about these."""
-    names = roles.having("sensitive")
-    if not set(names) & set(perturbed):
-        return dataset
-    return MemoryTable(pa.table({name: perturbed.get(name, dataset.arrow(name)) for name in names}))
+def _treated(dataset: Table, request: Statement, roles: Roles) -> dict[str, pa.Array]:
+    """The sensitive columns that have a treatment, as they are published."""
+    found, secret, part = treatments_of(request), Secret.of(request), Part(dataset)
+    return {n: found[n].publish(n, part, secret) for n in roles.having("sensitive") if n in found}
+
+
+def _published_values(dataset: Table, roles: Roles, treated: Mapping[str, pa.Array]) -> Table:
+    """The sensitive columns as they are published."""
+    names = roles.having("sensitive") if treated else ()
+    return MemoryTable(pa.table({n: treated.get(n, dataset.arrow(n)) for n in names})) if names else dataset
+
+
+def _refuse_no_numbers(attributes: Sequence[Attribute], request: Statement) -> None:
+    """Raise InputError for what its treatment, or the cost, does not go together with."""
+    found = treatments_of(request)
+    for attribute in attributes:
+        if attribute.name in found:
+            found[attribute.name].refuse(attribute)
+        elif request.cost == "squares":
+            refuse_no_numbers(attribute, "The cost squares")
 
 
 def _refuse_dropping(models: Sequence[Model]) -> None:
@@ -198,7 +222,7 @@ def _refuse_dropping(models: Sequence[Model]) -> None:
             )
 
 
-def settled_roles(dataset: Dataset, request: Request) -> Roles:
+def settled_roles(dataset: Table, request: Statement) -> Roles:
     """A role for every column of the table."""
     roles = request.roles.settled(dataset.names)
     for name, treatment in request.treatments.items():
@@ -215,7 +239,7 @@ def settled_roles(dataset: Dataset, request: Request) -> Roles:
     return roles
 
 
-def refuse_nulls(tables: Sequence[Dataset], request: Request, roles: Roles) -> None:
+def refuse_nulls(tables: Sequence[Table], request: Statement, roles: Roles) -> None:
     """Raise InputError where a quasi-identifier of these tables has missing values and may not."""
     if request.nulls != "refuse":
         return
@@ -240,7 +264,7 @@ def _refuse_lookalikes(attributes: tuple[Attribute, ...], *, null_is_star: bool)
             )
 
 
-def kept_by_k(request: Request, n_people: int) -> tuple[Model, ...]:
+def kept_by_k(request: Statement, n_people: int) -> tuple[Model, ...]:
     """The promises about all classes together that are kept by a search for a k, see `table_limits`.
 
     These are limits on the risk, and those promises about a whole table that classes of some size always
@@ -252,7 +276,7 @@ def kept_by_k(request: Request, n_people: int) -> tuple[Model, ...]:
     return (*limits, *others) if by_size and not _searches_levels(request) else limits
 
 
-def search_models(request: Request, n_people: int) -> tuple[Model, ...]:
+def search_models(request: Statement, n_people: int) -> tuple[Model, ...]:
     """The models as algorithms see them: a limit on the risk of a class is the k that it needs."""
     kept = kept_by_k(request, n_people)
     if not kept and not any(isinstance(model, RiskLimit) for model in request.table_models):
@@ -261,7 +285,7 @@ def search_models(request: Request, n_people: int) -> tuple[Model, ...]:
     return (KAnonymity(request.k), *others)
 
 
-def _searches_levels(request: Request) -> bool:
+def _searches_levels(request: Statement) -> bool:
     """Whether an algorithm is named that meets promises about a whole table by itself."""
     named = request.algorithm_name
     return named != "auto" and named in ALGORITHMS and ALGORITHMS[named].meets(TableModel)
@@ -272,7 +296,7 @@ def sample_size(share: float, n_records: int) -> int:
     return int(Fraction(str(share)) * n_records)
 
 
-def sample_of(dataset: Dataset, request: Request) -> Dataset:
+def sample_of(dataset: Table, request: Statement) -> Table:
     """The records that are drawn, in their order; all of them where the share is 1.
 
     They come from the key and the seed or, without a key, from the operating system, as noise does.

@@ -14,9 +14,9 @@ from kohort.engines.local import refuse_too_large
 from kohort.job.choose import Choice
 from kohort.kernels.ahead import compile_ahead
 from kohort.kernels.compile_time import compile_clock
-from kohort.pipeline.request import Request
 from kohort.problem.problem import Problem
 from kohort.recoding.recoding import Recoding
+from kohort.statement import Statement
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Solution:
 def solve(
     problem: Problem,
     choice: Choice,
-    request: Request,
+    request: Statement,
     clock: Clock,
     progress: Progress | None,
     stop: Stop | None = None,

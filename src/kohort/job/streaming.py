@@ -17,23 +17,25 @@ from kohort.algorithms import Progress
 from kohort.data.arrow_values import take_records
 from kohort.files.drafts import Drafts
 from kohort.job.publish import Published
-from kohort.pipeline.request import Request
 from kohort.problem.roles import Role
+from kohort.statement import Statement
 from kohort.tables.batches import BatchTable, PublishedTable, in_slices
+from kohort.treatments import treatments_of
 from kohort.verification import SliceCheck
 
 HELD: tuple[Role, ...] = ("quasi-identifier", "sensitive", "person", "weight")
 DEALT_AT_ONCE = 1 << 20  # records that are dealt out to drafts at a time
 
 
-def columns_to_read(request: Request, names: Sequence[str]) -> tuple[list[str], list[str]]:
+def columns_to_read(request: Statement, names: Sequence[str]) -> tuple[list[str], list[str]]:
     """The columns to hold in memory, which are searched, protected or counted, and those handed on."""
     roles = request.roles.settled(names)
     held = [name for role in HELD for name in roles.having(role)]
+    held += [n for n, how in treatments_of(request).items() if how.reads and n not in held]
     return held, [name for name in roles.untouched(request.treatments) if name not in held]
 
 
-def why_not_streamed(request: Request) -> str | None:
+def why_not_streamed(request: Statement) -> str | None:
     """Why a table cannot be read in batches for what is asked, in words; None if it can."""
     if named := request.roles.having("items"):
         return f"{named[0]!r} has the role items"
@@ -41,13 +43,11 @@ def why_not_streamed(request: Request) -> str | None:
         return "there are two tables"
     if request.sample < 1:
         return "a sample is drawn"
-    if set(request.publish.values()) - {"interval"}:
-        return "means or medians are published"
     if request.ledger is not None:
         return "there is a ledger"
-    for name, treatment in request.treatments.items():
-        if treatment in ("pseudonym", "shift") or name in request.perturbations:
-            return f"{name!r} has the treatment {treatment}"
+    for name, how in treatments_of(request).items():
+        if how.scope == "class":
+            return f"the {how.name} of classes is published of {name!r}"
     return None
 
 

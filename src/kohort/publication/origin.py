@@ -18,7 +18,7 @@ from kohort.io.databases.reading import DatabaseBatches
 from kohort.io.tables import bytes_in_memory, hold, open_in_batches
 from kohort.job.public import sha256_of_files
 from kohort.job.streaming import columns_to_read, why_not_streamed
-from kohort.pipeline import Request
+from kohort.statement import Statement
 from kohort.tables.batches import BatchTable
 from kohort.tables.source import Source
 
@@ -67,7 +67,7 @@ DATAFRAME = Origin()
 
 def open_original(
     path: str | Path | DatabaseTable,
-    request: Request,
+    request: Statement,
     shape: BasketShape | None = None,
     *,
     progress: Progress | None = None,
@@ -98,7 +98,7 @@ def open_original(
 
 def _open_database(
     source: DatabaseTable,
-    request: Request,
+    request: Statement,
     shape: BasketShape | None,
     progress: Progress | None,
     reading: dict[str, Any],

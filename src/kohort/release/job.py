@@ -14,7 +14,6 @@ from kohort.algorithms.again.history_keeping import HistoryKeeping
 from kohort.algorithms.again.m_invariance import MInvariance
 from kohort.algorithms.kernels.group_costs import costs_by_group
 from kohort.algorithms.solver import Solver
-from kohort.data.dataset import Dataset
 from kohort.errors import InfeasibleError, InternalError
 from kohort.job.again.counterfeits import n_counterfeits, refuse_counterfeits, with_counterfeits
 from kohort.job.again.tie import TiedRelease, tie_to_ledger
@@ -29,24 +28,25 @@ from kohort.job.solve import Clock, Solution, solve
 from kohort.job.table_limits import Attempt, promised_by_k, solve_within_limits, tries
 from kohort.job.two_files import refuse_no_events
 from kohort.job.withheld import refuse_dropping
-from kohort.pipeline.request import Request
 from kohort.pipeline.verify_release import verify_published, verify_release
 from kohort.problem.problem import Problem
 from kohort.publication import DATAFRAME, Origin
 from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
 from kohort.release.release import Release
+from kohort.statement import Statement
 from kohort.tables.memory import MemoryTable
 from kohort.tables.source import Source
+from kohort.tables.table import Table
 from kohort.verification import Verification
 
 
 def release_of(
     data: Any,
-    request: Request,
+    request: Statement,
     *,
     events: Any = None,
-    dataset: Dataset | None = None,
+    dataset: Table | None = None,
     origin: Origin = DATAFRAME,
     progress: Progress | None = None,
     seconds: dict[str, float] | None = None,
@@ -74,10 +74,10 @@ def release_of(
 
 
 def make_release(
-    dataset: Dataset,
-    request: Request,
+    dataset: Table,
+    request: Statement,
     *,
-    events: Dataset | None = None,
+    events: Table | None = None,
     progress: Progress | None = None,
     seconds: dict[str, float] | None = None,
     stop: Stop | None = None,

@@ -34,7 +34,6 @@ from kohort.job.order import PublishedOrder
 from kohort.job.publish import Published
 from kohort.job.solve import Clock
 from kohort.kernels.ahead import compile_ahead
-from kohort.pipeline import Request
 from kohort.pipeline.before_after import BeforeAfter
 from kohort.pipeline.spark.people import counting_people
 from kohort.pipeline.spark.prepare import SparkPrepared, prepare_on_spark, refuse_on_spark
@@ -51,6 +50,7 @@ from kohort.recoding.groups import Groups
 from kohort.release.artefacts import Artefact
 from kohort.release.release import Release
 from kohort.release.targets import Target, WrittenTables
+from kohort.statement import Statement
 from kohort.verification import checked_loss
 
 _EXACT = ("parquet", "orc", "json")  # formats that hold every value as it is
@@ -139,7 +139,7 @@ class ClusterTarget(Target):
     def name(self) -> str:
         return PurePosixPath(self.out).name
 
-    def refuse(self, request: Request, shape: BasketShape | None, artefacts: Sequence[Artefact]) -> None:
+    def refuse(self, request: Statement, shape: BasketShape | None, artefacts: Sequence[Artefact]) -> None:
         refuse_on_spark(request)
         super().refuse(request, shape, artefacts)
         kind = format_of_path(self.out)[0]
@@ -246,7 +246,7 @@ RECORDS_PER_REGION = 2_000_000
 
 def make_spark_release(
     source: SparkSource,
-    request: Request,
+    request: Statement,
     *,
     progress: Progress | None = None,
     seconds: dict[str, float] | None = None,

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from kohort.data.dataset import Dataset
 from kohort.errors import InputError, counted
 from kohort.files.outputs import Outputs
 from kohort.io.databases import DatabaseTable
@@ -23,7 +22,6 @@ from kohort.job.order import PublishedOrder
 from kohort.job.public import HoldsOriginal, committed, public_version
 from kohort.job.publish import Published
 from kohort.job.two_files import TwoFiles
-from kohort.pipeline import Request
 from kohort.pipeline.before_after import BeforeAfter, before_after
 from kohort.problem.problem import Problem
 from kohort.problem.roles import Roles
@@ -41,6 +39,8 @@ from kohort.release.artefacts import (
 )
 from kohort.release.facts import release_facts
 from kohort.release.targets import Target, target_of
+from kohort.statement import Statement
+from kohort.tables.table import Table
 from kohort.verification import Claim, Verdict
 
 if TYPE_CHECKING:
@@ -85,8 +85,8 @@ class Release(HoldsOriginal):
         "send these back."
     )
 
-    dataset: Dataset
-    request: Request
+    dataset: Table
+    request: Statement
     roles: Roles
     problem: Problem
     published: Published
@@ -138,7 +138,7 @@ class Release(HoldsOriginal):
         return self.published.arrow
 
     @property
-    def shown(self) -> Dataset:
+    def shown(self) -> Table:
         """The published table in codes; two tables are joined."""
         return self.published.shown
 

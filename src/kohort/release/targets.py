@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kohort.algorithms import Progress
-from kohort.data.dataset import Dataset
 from kohort.data.formulas import unescaped
 from kohort.errors import InputError, InternalError, UnsupportedError
 from kohort.files.outputs import Outputs
@@ -29,10 +28,11 @@ from kohort.io.formats.fitting import Slices, rows_per_slice
 from kohort.io.source_file import plain_suffix
 from kohort.io.tables import open_in_batches, read_table, writes_slices
 from kohort.job.streaming import HELD, published_slices
-from kohort.pipeline import Request
 from kohort.pipeline.verify_release import verify_release
+from kohort.statement import Statement
 from kohort.tables.batches import BatchTable
 from kohort.tables.memory import MemoryTable
+from kohort.tables.table import Table
 from kohort.verification import WrittenCheck
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Target:
         """The files that are written."""
         return []
 
-    def refuse(self, request: Request, shape: BasketShape | None, artefacts: Sequence[Artefact]) -> None:
+    def refuse(self, request: Statement, shape: BasketShape | None, artefacts: Sequence[Artefact]) -> None:
         """Refuse what does not go with this place: one for two tables, two for one."""
         if (request.events is None) != (self.events is None):
             raise InputError(
@@ -106,7 +106,7 @@ class FileTarget(Target):
     def files(self) -> list[Path]:
         return self.written
 
-    def refuse(self, request: Request, shape: BasketShape | None, artefacts: Sequence[Artefact]) -> None:
+    def refuse(self, request: Statement, shape: BasketShape | None, artefacts: Sequence[Artefact]) -> None:
         super().refuse(request, shape, artefacts)
         for path in self.files if shape is None else ():
             format_of(path)
@@ -128,7 +128,7 @@ class DatabaseTarget(Target):
     out: DatabaseTable
     events: DatabaseTable | None = None
 
-    def refuse(self, request: Request, shape: BasketShape | None, artefacts: Sequence[Artefact]) -> None:
+    def refuse(self, request: Statement, shape: BasketShape | None, artefacts: Sequence[Artefact]) -> None:
         super().refuse(request, shape, artefacts)
         if any(artefact.name == "ledger" for artefact in artefacts):
             raise UnsupportedError(
@@ -235,7 +235,7 @@ def _verify(release: Release, written: ReadBack, events: ReadBack | None) -> Non
     """Refuse a table that does not keep the promises, or is not what was verified."""
     if isinstance(release.dataset, BatchTable):
         held = [name for role in HELD for name in release.roles.having(role) if name in written.schema.names]
-        found: Dataset = BatchTable(written, held)
+        found: Table = BatchTable(written, held)
     else:
         found = MemoryTable(written.whole())
     second = None if events is None else MemoryTable(events.whole())

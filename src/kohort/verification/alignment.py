@@ -10,9 +10,8 @@ import numpy as np
 
 from kohort.data.baskets import Baskets
 from kohort.data.counting import Pairs
-from kohort.data.dataset import Dataset
 from kohort.errors import InputError, counted
-from kohort.problem.perturbations import PERTURBATIONS
+from kohort.tables.table import Table
 from kohort.verification.against_original import (
     check_columns,
     check_conserved,
@@ -27,17 +26,9 @@ from kohort.verification.counterfeits import check_number
 from kohort.verification.demands import Demands, Original
 from kohort.verification.histories import check_people
 from kohort.verification.item_coverage import CoveredBaskets, cover_baskets
-from kohort.verification.perturbed import SIGMAS
 from kohort.verification.reading import Reading, read_column
-from kohort.verification.shifted import check_shifted
+from kohort.verification.treated import SIGMAS, TREATED, check_shifted
 from kohort.verification.verdict import Check
-
-_REPLACING = (
-    "pseudonym",
-    "mask",
-    "shift",
-    *PERTURBATIONS,
-)  # treatments of columns that are published in another form
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,13 +54,13 @@ class Alignment:
     counterfeits: int = 0
 
 
-def align(published: Dataset, original: Original, demands: Demands, shown: Baskets | None) -> Alignment:
+def align(published: Table, original: Original, demands: Demands, shown: Baskets | None) -> Alignment:
     """Find the originals of the published records, and compare the two.
 
     shown  the published baskets; None where no column holds items
     """
     roles = original.roles
-    treated = {name for name, treatment in demands.treatments.items() if treatment in _REPLACING}
+    treated = {name for name, treatment in demands.treatments.items() if treatment in TREATED}
     expected = [*(a.name for a in original.attributes), *treated, *roles.having("items")]
     columns = check_columns(published, original.untouched, roles.dropped(demands.treatments), expected)
     missing = [attribute.name for attribute in original.attributes if attribute.name not in published.names]
@@ -81,7 +72,7 @@ def align(published: Dataset, original: Original, demands: Demands, shown: Baske
     return replace(found, checks=(columns, *found.checks, *people), readings=readings)
 
 
-def _people(published: Dataset, original: Original, demands: Demands, found: Alignment) -> list[Check]:
+def _people(published: Table, original: Original, demands: Demands, found: Alignment) -> list[Check]:
     """Check that linked records are linked as in the original, and dates are shifted person by person."""
     person = demands.linked_by
     if person is None or found.rows is None or person not in published.names:
@@ -100,7 +91,7 @@ def _people(published: Dataset, original: Original, demands: Demands, found: Ali
 
 @dataclass(frozen=True, eq=False)
 class _Comparison:
-    published: Dataset
+    published: Table
     original: Original
     demands: Demands
     readings: Sequence[Reading]

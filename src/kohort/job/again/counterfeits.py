@@ -16,14 +16,14 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.data.arrow_values import take_records
-from kohort.data.dataset import Dataset
 from kohort.errors import InputError, UnsupportedError
 from kohort.job.prepare import Prepared
 from kohort.late import LateModule
-from kohort.pipeline.perturb import generator_of
 from kohort.recoding.placed_groups import PlacedGroups
 from kohort.recoding.recoding import Recoding
 from kohort.tables.memory import MemoryTable
+from kohort.tables.table import Table
+from kohort.treatments import generator_of
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -51,12 +51,11 @@ def refuse_counterfeits(prepared: Prepared) -> None:
             "Counterfeits would be recognized in the original order of the records. Set shuffle: auto, or "
             "counterfeits: 0."
         )
-    for name, how in request.treatments.items():
-        if how in ("pseudonym", "mask", "shift"):
-            raise UnsupportedError(
-                f"Column {name!r} is published with the treatment {how}, and a counterfeit has no value "
-                "for that. Drop the column, or set counterfeits: 0."
-            )
+    for name, how in prepared.treatments.items():
+        raise UnsupportedError(
+            f"Column {name!r} is published with the treatment {how.name}, and a counterfeit has no value "
+            "for that. Drop the column, or set counterfeits: 0."
+        )
     for name in prepared.untouched_others:
         if not _common(prepared, name, np.arange(prepared.dataset.n_records)).any():
             raise InputError(
@@ -113,7 +112,7 @@ def _drawn(prepared: Prepared, recoding: PlacedGroups, name: str) -> np.ndarray:
     return rng.choice(common, n_counterfeits(recoding))
 
 
-def _taken(dataset: Dataset, rows: Mapping[str, np.ndarray]) -> Dataset:
+def _taken(dataset: Table, rows: Mapping[str, np.ndarray]) -> Table:
     """A table of the same kind with the given records, column by column."""
     native = dataset.frame.to_native()
     if isinstance(native, pa.Table):

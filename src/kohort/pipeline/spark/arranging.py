@@ -25,7 +25,7 @@ from kohort.engines.spark.packing import (
 from kohort.engines.spark.row_hashes import hashed_rows
 from kohort.engines.spark.source import ROW
 from kohort.errors import InputError
-from kohort.pipeline.identifiers import MASK
+from kohort.treatments.identifiers import MASK
 
 LABELS = pa.dictionary(pa.int32(), pa.string())  # one type, so that labels can be joined
 PIECES = "key long, part long, records binary"

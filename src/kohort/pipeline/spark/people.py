@@ -18,7 +18,6 @@ from kohort.engines.spark.people import PERSON_CELLS, cells_batch, tallied
 from kohort.engines.spark.values import quoted
 from kohort.errors import UnsupportedError
 from kohort.job.choose import Choice, choose
-from kohort.pipeline.request import Request
 from kohort.problem.people_elsewhere import PeopleElsewhere
 from kohort.problem.problem import Problem
 from kohort.problem.promises import ClassCounts, Model
@@ -26,6 +25,7 @@ from kohort.problem.promises.exact import INT64_MAX
 from kohort.problem.sensitive import SensitiveAttribute
 from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
+from kohort.statement import Statement
 
 
 def people_of_table(
@@ -72,7 +72,7 @@ def _overall(spread: ClassCounts) -> np.ndarray:
 class _ChosenThere:
     """The algorithm that is chosen where the records are, as one machine would choose it."""
 
-    request: Request
+    request: Statement
 
     def refuse(self, problem: Problem) -> None:
         """Nothing is known yet."""
@@ -81,7 +81,7 @@ class _ChosenThere:
         return choose(problem, self.request).solver.solve(problem, run)
 
 
-def counting_people(choice: Choice, problem: Problem, request: Request, largest: int) -> Choice:
+def counting_people(choice: Choice, problem: Problem, request: Statement, largest: int) -> Choice:
     """The choice for a table in which people have several records.
 
     largest  how many records a worker solves at a time

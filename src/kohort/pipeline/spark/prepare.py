@@ -18,8 +18,6 @@ from kohort.engines.spark.values import count_people, count_values, quoted
 from kohort.errors import InputError, UnsupportedError, counted
 from kohort.job.columns import build_attributes, sensitive_attributes
 from kohort.job.prepare import refuse_nulls, settled_roles
-from kohort.pipeline.identifiers import pseudonyms
-from kohort.pipeline.request import Request
 from kohort.pipeline.spark.people import people_of_table
 from kohort.problem.attribute import Attribute
 from kohort.problem.costs import cost_named
@@ -27,7 +25,9 @@ from kohort.problem.problem import Problem, refuse_many_attributes
 from kohort.problem.promises import RiskLimit
 from kohort.problem.roles import Roles
 from kohort.problem.sensitive import SensitiveAttribute
+from kohort.statement import Statement
 from kohort.tables.spark import SparkTable
+from kohort.treatments.identifiers import pseudonyms
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class SparkPrepared:
     frame: Any
     source: SparkSource
     dataset: SparkTable
-    request: Request
+    request: Statement
     roles: Roles
     attributes: tuple[Attribute, ...]
     sensitive: Mapping[str, SensitiveAttribute]
@@ -76,7 +76,7 @@ class SparkPrepared:
         return {name: s.hierarchy for name, s in self.sensitive.items() if s.hierarchy is not None}
 
 
-def prepare_on_spark(source: SparkSource, request: Request) -> SparkPrepared:
+def prepare_on_spark(source: SparkSource, request: Statement) -> SparkPrepared:
     """Prepare a table on a cluster; what a cluster cannot do is refused at once."""
     refuse_on_spark(request)
     roles = settled_roles(SparkTable(source.schema, 0, {}), request)
@@ -106,7 +106,7 @@ def prepare_on_spark(source: SparkSource, request: Request) -> SparkPrepared:
     )
 
 
-def refuse_on_spark(request: Request) -> None:
+def refuse_on_spark(request: Statement) -> None:
     """Refuse what the Spark engine does not do, with what to do instead. Best called before long work."""
     if request.roles.having("items") or request.items is not None:
         raise UnsupportedError(
@@ -140,7 +140,7 @@ def refuse_on_spark(request: Request) -> None:
         )
 
 
-def _with_people(source: SparkSource, request: Request, roles: Roles) -> tuple[Any, str | None, int | None]:
+def _with_people(source: SparkSource, request: Statement, roles: Roles) -> tuple[Any, str | None, int | None]:
     """The records with a number for the person of each, where there is a column that says whose they are."""
     import pyspark.sql.functions as F
 
@@ -162,12 +162,12 @@ def _with_people(source: SparkSource, request: Request, roles: Roles) -> tuple[A
     return source.frame.withColumn(PERSON, number), name, people
 
 
-def _pseudonym_columns(request: Request) -> list[str]:
+def _pseudonym_columns(request: Statement) -> list[str]:
     """The identifiers that are published as pseudonyms."""
     return [name for name, how in request.treatments.items() if how == "pseudonym"]
 
 
-def _with_pseudonyms(frame: Any, request: Request, schema: pa.Schema) -> Any:
+def _with_pseudonyms(frame: Any, request: Statement, schema: pa.Schema) -> Any:
     """The records with pseudonyms in the place of identifiers; workers get the key to make them."""
     from pyspark.sql.types import StringType, StructField, StructType
 

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from kohort.algorithms import Progress, Run
 from kohort.job.public import public_version, two_digits
-from kohort.pipeline.approval import QUESTIONS
 from kohort.problem.promises import RiskLimit
 from kohort.report.asked import Version, check_page, check_version
 from kohort.report.columns import attribute_facts, published_values
@@ -47,6 +46,7 @@ from kohort.risk.criteria import three_criteria
 from kohort.risk.intruders import automatic_attempts, intruder_facts, near_numbers
 from kohort.risk.knowledge import knowledge_sweep
 from kohort.risk.review import due_date, recipient_risks
+from kohort.statement.approval import QUESTIONS
 from kohort.utility import measure_utility
 from kohort.utility.model_overlap import model_overlap, number_overlap
 
