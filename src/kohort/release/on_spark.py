@@ -45,9 +45,9 @@ from kohort.pipeline.spark.verifying import (
     verified_parts,
     verify_on_spark,
 )
-from kohort.publication import DATAFRAME, Origin
 from kohort.recoding.groups import Groups
 from kohort.release.artefacts import Artefact
+from kohort.release.origin import DATAFRAME, Origin
 from kohort.release.release import Release
 from kohort.release.targets import Target, WrittenTables
 from kohort.statement import Statement

@@ -21,8 +21,7 @@ from kohort.verification.verdict import (
 from kohort.verification.verify import Verification, verify
 from kohort.verification.verify_models import published_classes, verify_models
 
-check_proof = late_function("kohort.verification.proof_of_models", "check_proof")
-check_dual_proof = late_function("kohort.verification.proof", "check_dual_proof")
+check_proof = late_function("kohort.verification.bounds", "check_proof")
 
 __all__ = [
     "Caution",
@@ -41,7 +40,6 @@ __all__ = [
     "Verification",
     "WholeFound",
     "WrittenCheck",
-    "check_dual_proof",
     "check_proof",
     "checked_bound",
     "checked_guarantee",
