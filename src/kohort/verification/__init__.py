@@ -1,6 +1,6 @@
 """Verification reads published tables only, and shares no code with anything that publishes."""
 
-from kohort.late import late_function
+from kohort.verification.bounds import can_check, check_proof
 from kohort.verification.demands import Original
 from kohort.verification.parts import PartDemands, PartFound, WholeFound, unite_parts, verify_part
 from kohort.verification.slice_check import SliceCheck, WrittenCheck
@@ -21,8 +21,6 @@ from kohort.verification.verdict import (
 from kohort.verification.verify import Verification, verify
 from kohort.verification.verify_models import published_classes, verify_models
 
-check_proof = late_function("kohort.verification.bounds", "check_proof")
-
 __all__ = [
     "Caution",
     "Check",
@@ -40,6 +38,7 @@ __all__ = [
     "Verification",
     "WholeFound",
     "WrittenCheck",
+    "can_check",
     "check_proof",
     "checked_bound",
     "checked_guarantee",
