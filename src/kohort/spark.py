@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kohort import api
 from kohort.engines.spark.session import spark_session
 from kohort.engines.spark.source import SparkSource, source_of_frame, source_of_path
 from kohort.errors import InputError
@@ -18,7 +16,7 @@ from kohort.progress import shown_progress
 from kohort.release.on_spark import RECORDS_PER_REGION, SparkRelease, make_spark_release
 from kohort.sources import spec_and_folder
 from kohort.statement import Statement
-from kohort.statement.from_keywords import from_keywords
+from kohort.statement.from_keywords import KEYWORDS, from_keywords, spelled_out
 
 __all__ = ["anonymize"]
 
@@ -77,12 +75,10 @@ def _request(
             raise InputError(f"The spec says it all: leave out {', '.join(map(repr, options))}.")
         read, beside = spec_and_folder(spec)
         return with_files(read, beside=beside, key=key, engine="spark")
-    known = inspect.signature(api.anonymize).parameters
     for name in options:
-        if name not in known or name in _NOT_HERE:
+        if name not in KEYWORDS or name in _NOT_HERE:
             raise InputError(f"kohort.spark.anonymize has no option {name!r}.")
-    given = {name: parameter.default for name, parameter in known.items()}
-    return with_files(from_keywords({**given, **options, "key": key, "engine": "spark"}))
+    return with_files(from_keywords(spelled_out(options)), key=key, engine="spark")
 
 
 def _source(data: Any, order_by: Sequence[str]) -> SparkSource:
