@@ -22,8 +22,8 @@ from kohort.engines.spark.source import ROW
 from kohort.engines.spark.values import MOST_VALUES, quoted
 from kohort.engines.spark.workers import one_thread
 from kohort.errors import UnsupportedError
+from kohort.job.size_counts import SizeCounts
 from kohort.pipeline.before_after import BeforeAfter, Classes, RecordCodes, Side
-from kohort.pipeline.size_counts import SizeCounts
 from kohort.pipeline.spark.arranging import verified_tables
 from kohort.pipeline.spark.parts import Part, PartReader
 
