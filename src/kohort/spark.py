@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from kohort import api
-from kohort.engines.spark.session import spark_session
-from kohort.engines.spark.source import SparkSource, source_of_frame, source_of_path
 from kohort.errors import InputError
 from kohort.extras import missing_package
 from kohort.keywords import request_of
@@ -18,6 +16,9 @@ from kohort.pipeline.spark.prepare import refuse_on_spark
 from kohort.progress import shown_progress
 from kohort.release.on_spark import RECORDS_PER_REGION, SparkRelease, make_spark_release
 from kohort.sources import spec_and_folder
+from kohort.tables.spark import SparkTable
+from kohort.tables.spark_files import source_of_frame, source_of_path
+from kohort.tables.spark_session import spark_session
 
 __all__ = ["anonymize"]
 
@@ -84,7 +85,7 @@ def _request(
     return request_of({**given, **options, "key": key, "engine": "spark"}, {})
 
 
-def _source(data: Any, order_by: Sequence[str]) -> SparkSource:
+def _source(data: Any, order_by: Sequence[str]) -> SparkTable:
     if isinstance(data, (str, Path)):
         if order_by:
             raise InputError("'order_by' is for dataframes: the records of files have an order.")

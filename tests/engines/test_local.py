@@ -6,8 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import kohort as ko
-from kohort.engines import check_engine, local
 from kohort.errors import InputError
+from kohort.tables import places as local
+from kohort.tables.places import check_engine
 
 
 def test_small_tables_are_held_in_memory_and_large_ones_are_not(monkeypatch):

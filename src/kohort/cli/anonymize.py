@@ -71,8 +71,8 @@ class Writing(_Written):
         from kohort.errors import InputError
 
         if on_spark:
-            from kohort.engines.spark.session import spark_session
             from kohort.release.on_spark import ClusterTarget
+            from kohort.tables.spark_session import spark_session
 
             return ClusterTarget(_location(out), spark_session)
         from kohort.release.targets import target_of
@@ -182,9 +182,9 @@ def _release_on_spark(
     """Have a table read by Spark, and make the release of it on the cluster."""
     import time
 
-    from kohort.engines.spark.session import spark_session
-    from kohort.engines.spark.source import source_of_path
     from kohort.release.on_spark import make_spark_release
+    from kohort.tables.spark_files import source_of_path
+    from kohort.tables.spark_session import spark_session
 
     start = time.perf_counter()
     source = source_of_path(spark_session(), data)

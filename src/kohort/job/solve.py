@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from kohort.algorithms import Progress, Run, Stop, bound_of, time_for_bound
-from kohort.engines import refuse_cluster
-from kohort.engines.local import refuse_too_large
 from kohort.job.choose import Choice
 from kohort.kernels.ahead import compile_ahead
 from kohort.kernels.compile_time import compile_clock
 from kohort.pipeline.request import Request
 from kohort.problem.problem import Problem
 from kohort.recoding.recoding import Recoding
+from kohort.tables.places import refuse_cluster, refuse_too_large
 
 
 @dataclass(frozen=True, eq=False)

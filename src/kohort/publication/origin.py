@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from kohort.algorithms import Progress
-from kohort.engines import refuse_cluster
-from kohort.engines.local import too_large_to_hold
 from kohort.errors import InputError
 from kohort.io.baskets import BasketShape
 from kohort.io.data_files import read_data, refuse_options_of_files, table_of
@@ -20,6 +18,7 @@ from kohort.job.public import sha256_of_files
 from kohort.job.streaming import columns_to_read, why_not_streamed
 from kohort.pipeline import Request
 from kohort.tables.batches import BatchTable
+from kohort.tables.places import refuse_cluster, too_large_to_hold
 from kohort.tables.source import Source
 
 

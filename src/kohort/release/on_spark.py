@@ -8,9 +8,9 @@ from __future__ import annotations
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -19,16 +19,11 @@ from urllib.parse import unquote
 import numpy as np
 
 from kohort.algorithms import Progress, Run
-from kohort.algorithms.uniting.counting_people import kept_by_whole_table
-from kohort.engines.spark.failures import give_up, spark_failures
-from kohort.engines.spark.input_files import InputFiles, sha256_of_lines
-from kohort.engines.spark.source import SparkSource, format_of_path
-from kohort.engines.spark.values import fingerprint
 from kohort.errors import InputError, InternalError, KohortError, UnsupportedError
 from kohort.files.outputs import Outputs
 from kohort.io.baskets import BasketShape
 from kohort.io.databases import DatabaseTable
-from kohort.job.choose import Choice, choose
+from kohort.job.choose import Choice
 from kohort.job.notes import extreme_caution, formula_sentences, model_notes, withholding_notes
 from kohort.job.order import PublishedOrder
 from kohort.job.publish import Published
@@ -36,21 +31,17 @@ from kohort.job.solve import Clock
 from kohort.kernels.ahead import compile_ahead
 from kohort.pipeline import Request
 from kohort.pipeline.before_after import BeforeAfter
-from kohort.pipeline.spark.people import counting_people
 from kohort.pipeline.spark.prepare import SparkPrepared, prepare_on_spark, refuse_on_spark
-from kohort.pipeline.spark.solving import Made, largest_region, solve_on_spark
-from kohort.pipeline.spark.verifying import (
-    Found,
-    opened_frame,
-    original_columns,
-    verified_parts,
-    verify_on_spark,
-)
+from kohort.pipeline.spark.solving import Made, choose_on_spark, solve_on_spark
+from kohort.pipeline.spark.verifying import Found, held_parts, original_columns, verify_on_spark
 from kohort.publication import DATAFRAME, Origin
 from kohort.recoding.groups import Groups
 from kohort.release.artefacts import Artefact
 from kohort.release.release import Release
 from kohort.release.targets import Target, WrittenTables
+from kohort.tables.spark import SparkParts, SparkTable, fingerprint
+from kohort.tables.spark_files import format_of_path, sha256_of_lines
+from kohort.tables.spark_session import give_up, spark_failures
 from kohort.verification import checked_loss
 
 _EXACT = ("parquet", "orc", "json")  # formats that hold every value as it is
@@ -66,26 +57,19 @@ WHAT_IS_HASHED = (
 )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class SparkRelease(Release):
     """A release whose tables are on a cluster: `table` is a dataframe of Spark's; `write` takes a path.
 
     What risk, utility and report need is counted on the cluster. `close` lets Spark give up what it holds.
 
-    frame        the published records; they are made from the parts that Spark holds, which were verified
-    fingerprint  of these records: see `kohort.engines.spark.values.fingerprint`
-    held         those parts, and what is held of the original, until `close`
-    with_originals  the published records with what goes along with them
-    digests      what tells each part that was verified from any other
-    input_files  the files of the original; None of a dataframe
+    parts        the published records in parts, which were verified, as Spark holds them
+    fingerprint  of these records: see `kohort.tables.spark.fingerprint`
     """
 
-    frame: Any = None
+    dataset: SparkTable
+    parts: SparkParts
     fingerprint: tuple[int, int] = (0, 0)
-    held: tuple[Any, ...] = ()
-    with_originals: Any = None
-    digests: Mapping[int, bytes] = field(default_factory=dict)
-    input_files: InputFiles | None = None
 
     @cached_property
     def sides(self) -> BeforeAfter:
@@ -94,14 +78,14 @@ class SparkRelease(Release):
 
         return counted_sides(self)
 
-    @property
+    @cached_property
     def table(self) -> Any:
-        """The published records, as a dataframe of Spark's."""
-        return self.frame
+        """The published records, as a dataframe of Spark's; they are made from the parts that it holds."""
+        return self.parts.frame()
 
     @property
     def published_names(self) -> list[str]:
-        return list(self.frame.columns)
+        return list(self.parts.names)
 
     @property
     def original_rows(self) -> Any:
@@ -109,17 +93,17 @@ class SparkRelease(Release):
 
     def sha256_of_original(self) -> str | None:
         """The SHA-256 of the original's files; None for a dataframe."""
-        return None if self.input_files is None else self.input_files.sha256(self.frame.sparkSession)
+        files = self.dataset.files
+        return None if files is None else files.sha256(self.table.sparkSession)
 
     def close(self) -> None:
         """Let Spark give up all that it holds of the release and of its original; `table` is gone then."""
-        parts, source = self.held
-        give_up(parts)
-        source.release()
+        give_up(self.parts.held)
+        self.dataset.release()
 
     def _target(self, out: Any, events: Any) -> Target:
-        named = self.input_files is not None
-        return ClusterTarget(str(out), lambda: self.frame.sparkSession, named, events)
+        named = self.dataset.files is not None
+        return ClusterTarget(str(out), lambda: self.table.sparkSession, named, events)
 
 
 @dataclass(frozen=True)
@@ -180,7 +164,7 @@ class ClusterTarget(Target):
 def _write_records(release: SparkRelease, draft: str) -> None:
     """Write the records, and compare what is there then with what was verified."""
     kind, options = format_of_path(draft)
-    frame = release.frame
+    frame = release.table
     with spark_failures("write the release"):
         options |= _JSON if kind == "json" else {}
         chosen = {name: value for name, value in options.items() if name in (*_WRITING, *_JSON)}
@@ -245,7 +229,7 @@ RECORDS_PER_REGION = 2_000_000
 
 
 def make_spark_release(
-    source: SparkSource,
+    table: SparkTable,
     request: Request,
     *,
     progress: Progress | None = None,
@@ -260,11 +244,8 @@ def make_spark_release(
     clock, run = Clock({} if seconds is None else seconds), Run(progress=progress)
     with clock("code"):
         run.report("counting values", 0.0)
-        prepared = prepare_on_spark(source, request)
-        choice = _choice(prepared)
-        if prepared.person is not None:
-            largest = largest_region(choice, records_per_region)
-            choice = counting_people(choice, prepared.problem, request, largest)
+        prepared = prepare_on_spark(table, request)
+        choice = choose_on_spark(prepared, records_per_region)
         before = fingerprint(prepared.frame, original_columns(prepared))
     with clock("solve"):
         compile_ahead(choice.names)
@@ -272,31 +253,20 @@ def make_spark_release(
     try:
         with clock("verify"):
             run.report("solving, publishing and verifying", 0.0)
-            parts = verified_parts(prepared, made.pieces, made.arrangement)
+            parts = held_parts(prepared, made.pieces, made.arrangement)
             try:
-                found = verify_on_spark(prepared, parts, made.arrangement, before, n_regions=made.n_regions)
+                found = verify_on_spark(prepared, parts, made.arrangement, before, made.n_regions)
                 checked_loss(found.verified.loss or {})
             except BaseException:
                 give_up(parts)  # what failed is not kept anywhere
                 raise
     finally:
         made.release()
-    return replace(_release(prepared, choice, made, found, parts, clock), origin=origin)
-
-
-def _choice(prepared: SparkPrepared) -> Choice:
-    """The algorithm that solves the regions; without one that is asked for, mondrian."""
-    request, problem = prepared.request, prepared.problem
-    if prepared.person is not None:  # promises to people that the whole table breaks are kept by uniting
-        problem = kept_by_whole_table(problem)
-    if request.algorithm == "auto":
-        choice = choose(problem, replace(request, algorithm="mondrian"))
-        return replace(choice, notes=("mondrian was chosen: it is for tables of any size.",))
-    return choose(problem, request)
+    return _release(prepared, choice, made, found, clock, origin)
 
 
 def _release(
-    prepared: SparkPrepared, choice: Choice, made: Made, found: Found, parts: Any, clock: Clock
+    prepared: SparkPrepared, choice: Choice, made: Made, found: Found, clock: Clock, origin: Origin
 ) -> SparkRelease:
     request, verified = prepared.request, found.verified
     extremes = [extreme_caution(a) for a in prepared.attributes if a.name in found.extremes]
@@ -308,7 +278,6 @@ def _release(
         *model_notes(prepared.problem),
         *formula_sentences(found.formulas, request),
     )
-    frame = opened_frame(prepared, parts, made.arrangement, found.digests, hidden=False)
     return SparkRelease(
         dataset=prepared.dataset,
         request=request,
@@ -322,14 +291,11 @@ def _release(
         claims={},
         seconds=clock.seconds,
         order=PublishedOrder(request.shuffle),
-        input_files=prepared.source.files,
         notes=notes,
         recoding=made.recoding or Groups(np.zeros(0, dtype=np.int32)),
         scheme=made.scheme,
         cut_by_time=made.limited is not None,
-        frame=frame,
+        origin=origin,
+        parts=found.parts,
         fingerprint=found.shown,
-        held=(parts, prepared.source),
-        with_originals=opened_frame(prepared, parts, made.arrangement, found.digests, hidden=True),
-        digests=found.digests,
     )

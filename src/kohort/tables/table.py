@@ -37,6 +37,8 @@ class Table(ABC):
     n_records: int
     is_arrow = True
     """Whether the values came as Arrow, as those of files do."""
+    in_one_place = True
+    """Whether its records can be looked at here; those of a cluster are only counted."""
 
     @cached_property
     def _columns(self) -> dict[str, Column]:

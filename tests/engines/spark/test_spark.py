@@ -12,8 +12,8 @@ import pytest
 
 import kohort as ko
 import kohort.spark
-from kohort.engines.spark.session import quiet
 from kohort.errors import InfeasibleError, InputError, InternalError, UnsupportedError
+from kohort.tables.spark_session import quiet
 
 pytestmark = pytest.mark.spark
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,19 +12,17 @@ import pyarrow as pa
 
 from kohort.algorithms import Run, Solver
 from kohort.algorithms.mondrian.region_tree import Regions
-from kohort.engines.spark.coding import ORIGINAL, PERSON, counted_values
-from kohort.engines.spark.packing import joined_tables, packed, sorted_by, unpacked
-from kohort.engines.spark.workers import one_thread
 from kohort.job.publish import labelled
 from kohort.kernels.compile_time import compile_clock
-from kohort.pipeline.spark.arranging import LABELS, Pieces
+from kohort.pipeline.spark.arranging import LABELS, dealt, dealt_by_class, gathered
+from kohort.pipeline.spark.coding import ORIGINAL, PERSON, counted_values
 from kohort.problem.encoding.coded import Coded
 from kohort.problem.encoding.tables import leaf_numbers
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
+from kohort.tables.spark_cells import joined_tables, one_thread, sorted_by, unpacked
 
 _REGION = "_kohort_region"
-DEALT = "key long, unit long, first long, records binary"
 Batches = Iterator[pa.RecordBatch]
 
 
@@ -74,7 +71,7 @@ class RegionJob:
 
     problem    of the whole table
     labels     per region that is one group, the published value of each quasi-identifier
-    pieces     how published records are dealt out by class
+    keys       per part of published records the number by which Spark deals it out
     seconds    the time limit of a region
     """
 
@@ -83,7 +80,7 @@ class RegionJob:
     regions: Regions
     units: Units
     labels: Mapping[int, Mapping[str, str | None]]
-    pieces: Pieces
+    keys: Sequence[int]
     null_is_star: bool
     has_people: bool
     seconds: float | None = None
@@ -97,15 +94,15 @@ class RegionJob:
 
     def _dealt(self, block: Any, beside: pa.Table) -> pa.RecordBatch:
         node = block.nodes(self.regions.tree)
-        table = beside.append_column(_REGION, pa.array(node))
-        return _dealt_records(table, self.units.of_records(node, block.number), self.units, block.first)
+        unit = self.units.of_records(node, block.number)
+        return dealt(beside.append_column(_REGION, pa.array(node)), unit, self.units.keys, block.first)
 
     def solve(self, batches: Batches) -> Batches:
         """The published records of the units of a partition, which there is one of, dealt out by class."""
         one_thread()
-        for table in _units_in(batches):
+        for _, table in gathered(batches):
             solved = [(self._labels(node, region), region) for node, region in _by_region(table)]
-            yield self.pieces.dealt(*_joined_regions(solved))
+            yield dealt_by_class(*_joined_regions(solved), self.keys)
 
     def _labels(self, node: int, table: pa.Table) -> dict[str, pa.DictionaryArray]:
         if node in self.labels:
@@ -120,33 +117,6 @@ class RegionJob:
             groups = self.solver.solve(problem, run)
         assert isinstance(groups, Groups)
         return labels_of(problem, groups, self.null_is_star)
-
-
-def _dealt_records(table: pa.Table, unit: np.ndarray, units: Units, first: int) -> pa.RecordBatch:
-    """Records dealt out by unit; `first` says where they belong among others that are dealt out."""
-    order, start = sorted_by(unit, units.n_units)
-    ordered = table.take(pa.array(order)).combine_chunks()
-    found = np.flatnonzero(np.diff(start)).tolist()
-    records = [packed(ordered.slice(start[u], start[u + 1] - start[u])) for u in found]
-    return pa.RecordBatch.from_pydict(
-        {
-            "key": pa.array([units.keys[unit] for unit in found], pa.int64()),
-            "unit": pa.array(found, pa.int64()),
-            "first": pa.array([first] * len(found), pa.int64()),
-            "records": pa.array(records, pa.binary()),
-        }
-    )
-
-
-def _units_in(batches: Batches) -> Iterator[pa.Table]:
-    """The records of each unit that was dealt out to a partition, in order."""
-    dealt: dict[int, list[tuple[int, Any]]] = defaultdict(list)
-    for batch in batches:
-        for unit, first, records in zip(*(batch.column(n) for n in ("unit", "first", "records"))):
-            dealt[unit.as_py()].append((first.as_py(), records.as_buffer()))
-    for unit in sorted(dealt):
-        in_order = sorted(dealt.pop(unit), key=lambda piece: piece[0])
-        yield joined_tables([unpacked(records) for _, records in in_order])
 
 
 def _by_region(table: pa.Table) -> Iterator[tuple[int, pa.Table]]:

@@ -1,12 +1,39 @@
-"""Whether there is enough memory on this machine to hold a table, and to anonymize it."""
+"""Where tables are held: the names of these places, and whether this machine has memory for a table."""
 
 from __future__ import annotations
 
 import os
+import warnings
 from contextlib import suppress
 from pathlib import Path
 
-from kohort.errors import UnsupportedError, in_bytes
+from kohort.errors import InputError, UnsupportedError, did_you_mean, in_bytes
+
+ENGINES = ("local", "spark")
+_RETIRED = ("memory", "streaming")
+
+
+def check_engine(name: str) -> None:
+    """Refuse an engine that does not exist, and warn of one that is no more."""
+    if name in _RETIRED:
+        warnings.warn(
+            f"engine: {name} is no more and changes nothing: small tables are held in memory, and large ones "
+            "are read in batches, to the same release. Leave it out.",
+            FutureWarning,
+            stacklevel=2,
+        )
+    elif name not in ENGINES:
+        raise InputError(f"There is no engine {name!r} in this version. {did_you_mean(name, ENGINES)}")
+
+
+def refuse_cluster(engine: str) -> None:
+    """Refuse the Spark engine where a table is anonymized on this machine."""
+    if engine == "spark":
+        raise UnsupportedError(
+            "engine: spark is for tables that Spark reads: use kohort.spark.anonymize in Python, or kohort "
+            "anonymize with --engine spark."
+        )
+
 
 _MEMORY = Path("/proc/meminfo")
 _LIMITS = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
@@ -33,9 +60,6 @@ def _container_limits() -> list[int]:
         with suppress(OSError, ValueError):  # no such limit: no file, or the word max
             limits.append(int(path.read_text()))
     return limits
-
-
-# Whether there is enough memory on this machine to hold a table, and to anonymize it.
 
 
 _SMALL = 1 << 29  # bytes: a table up to this size is held in memory
