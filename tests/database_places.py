@@ -13,7 +13,7 @@ from contextlib import closing
 from pathlib import Path
 
 PASSWORD = "s3cret-of-the-tests"
-WRITTEN_OUT = "postgresql", "sqlite", "duckdb", "postgresql+psycopg", "sqlite+pysqlite", "mysql+pymysql"
+WRITTEN_OUT = "postgresql", "sqlite", "duckdb", "mysql+pymysql"
 
 
 def postgresql_programs() -> Path | None:

@@ -15,7 +15,7 @@ from kohort.data import compact_column
 from kohort.data.column import code_column
 from kohort.data.compact_column import CompactColumn, GrowingValues, StoredValues, compacted
 from kohort.errors import InputError, KohortError
-from kohort.io.batch_files import BatchFile
+from kohort.io.batch_files import FileBatches
 from kohort.io.formats import delimited, fitting, json_lines
 from kohort.io.tables import open_in_batches, read_table, write_table
 from kohort.tables.batches import BatchTable
@@ -94,7 +94,7 @@ def test_any_file_in_batches_has_the_same_columns(array, ending):
         opened = open_in_batches(path, **options)
         if "jsonl" in ending and isinstance(opened, str):
             return  # some values of one key are of several kinds
-        assert isinstance(opened, BatchFile)
+        assert isinstance(opened, FileBatches)
         streamed = BatchTable(opened, ["x", "y"])
         assert (streamed.names, streamed.n_records) == (whole.names, whole.n_records)
         for name in ("x", "y"):

@@ -50,7 +50,7 @@ SPEC = {
 HOSPITAL = ko.datasets.generate_hospital(400).select(COLUMNS)
 
 
-of_files = pytest.mark.parametrize("database_place", ["sqlite", "duckdb", "sqlite+pysqlite"], indirect=True)
+of_files = pytest.mark.parametrize("database_place", ["sqlite", "duckdb"], indirect=True)
 
 
 @pytest.fixture

@@ -148,19 +148,19 @@ def test_a_change_of_a_column_that_is_handed_on_is_refused(tmp_path):
 def test_more_or_fewer_records_are_refused(tmp_path, monkeypatch):
     write_table(ko.datasets.generate_hospital(400).select(COLUMNS), path := tmp_path / "hospital.parquet")
     release = anonymized_in_batches(path, **ASKED)
-    read = batch_files.BatchFile.read
+    read = batch_files.FileBatches.read
 
     def only_some(self, names, *, last=False):
         yield from list(read(self, names, last=last))[:-1]
 
-    monkeypatch.setattr(batch_files.BatchFile, "read", only_some)
+    monkeypatch.setattr(batch_files.FileBatches, "read", only_some)
     refused(release, InputError, "it had 400 records and now has 390")
 
     def twice(self, names, *, last=False):
         yield from read(self, names, last=last)
         yield from read(self, names, last=last)
 
-    monkeypatch.setattr(batch_files.BatchFile, "read", twice)
+    monkeypatch.setattr(batch_files.FileBatches, "read", twice)
     refused(release, InputError, "it had 400 records and now has more")
 
 

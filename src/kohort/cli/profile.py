@@ -50,10 +50,10 @@ def basket_profile(data: Path | DatabaseTable, **reading: Any) -> FoundBaskets |
     from kohort.data.baskets import code_baskets
     from kohort.io.baskets import BASKETS, recognized_baskets
     from kohort.io.data_files import read_data
-    from kohort.io.tables import refuse_unreadable
+    from kohort.io.folders import Files
     from kohort.profiling.profile import profile_baskets
 
-    refuse_unreadable(data)
+    Files.at(data)  # refused where it cannot be read
     if any(value is not None for value in reading.values()):
         return None
     shape = recognized_baskets(data)

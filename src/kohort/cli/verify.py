@@ -210,12 +210,14 @@ def _refuse_unknown_shape(
     """Refuse a file of nothing but baskets without its spec, which alone says how items are separated."""
     from kohort.errors import InputError
     from kohort.io.baskets import BASKETS
+    from kohort.io.folders import Files
     from kohort.io.formats import FORMATS, SUFFIXES, source_format
     from kohort.io.source_file import plain_suffix
 
     if evidence.spec is not None or certified is None or not isinstance(release, Path):
         return
-    kind = source_format(release) if release.is_dir() else SUFFIXES.get(plain_suffix(release), FORMATS[0])
+    files = Files.at(release)
+    kind = source_format(files) if files.is_folder else SUFFIXES.get(plain_suffix(release), FORMATS[0])
     if kind.name == "csv" and dict(certified.roles) == {BASKETS: "items"}:
         raise InputError(
             f"{release} is a file of baskets by its certificate, and only the spec says how its items are "

@@ -182,14 +182,6 @@ def _visits_of(patients: pa.Table, visits: int, seed: int) -> pa.Table:
 
     Name, sex, postcode, insurance and occupation are those of the patient; everybody grows older.
     """
-    from kohort.datasets.hospital import (
-        _admissions,
-        _diagnoses,
-        _lengths_of_stay,
-        _procedures,
-        _words,
-    )
-
     n = patients.num_rows
     if visits < n or (n == 0 and visits > 0):
         raise InputError(f"{n} patients have at least {n} visits. Got visits = {visits}.")

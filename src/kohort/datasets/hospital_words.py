@@ -62,79 +62,31 @@ DIAGNOSES = (
     Diagnosis("dementia", 1.4, 83, 7, 1.3, "head", 14),
 )
 
-TECHNIQUES = (
-    "X-ray",
-    "ultrasound",
-    "CT scan",
-    "MRI scan",
-    "wound dressing",
-    "physiotherapy",
-    "local anaesthesia",
-    "keyhole surgery",
-    "open surgery",
-    "biopsy",
+_TECHNIQUES = (
+    "X-ray, ultrasound, CT scan, MRI scan, wound dressing, physiotherapy, local anaesthesia, "
+    "keyhole surgery, open surgery, biopsy"
 )
-REGIONS = (
-    "abdomen",
-    "chest",
-    "head",
-    "heart",
-    "leg",
-    "pelvis",
-    "spine",
-    "skin",
-    "hip",
-    "arm",
-    "neck",
-    "hand",
-)
+_REGIONS = "abdomen, chest, head, heart, leg, pelvis, spine, skin, hip, arm, neck, hand"
+TECHNIQUES, REGIONS = _TECHNIQUES.split(", "), _REGIONS.split(", ")
 
 # Patients by age: the relative number at these ages, in between by straight lines.
-AGE_PYRAMID = {
-    0: 60,
-    1: 12,
-    5: 6,
-    15: 6,
-    20: 9,
-    30: 14,
-    40: 11,
-    50: 14,
-    60: 20,
-    70: 25,
-    78: 28,
-    85: 20,
-    92: 6,
-    100: 0.3,
-}
+_AGES = (0, 1, 5, 15, 20, 30, 40, 50, 60, 70, 78, 85, 92, 100)
+_PATIENTS = (60, 12, 6, 6, 9, 14, 11, 14, 20, 25, 28, 20, 6, 0.3)
+AGE_PYRAMID = dict(zip(_AGES, _PATIENTS))
 
-WORK = {
-    "clerk": 12,
-    "salesperson": 10,
-    "nurse": 7,
-    "teacher": 7,
-    "unemployed": 6,
-    "homemaker": 6,
-    "factory worker": 6,
-    "driver": 5,
-    "engineer": 5,
-    "manager": 5,
-    "civil servant": 4,
-    "programmer": 4,
-    "builder": 4,
-    "mechanic": 4,
-    "warehouse worker": 4,
-    "electrician": 3,
-    "cleaner": 3,
-    "cook": 3,
-    "accountant": 3,
-    "social worker": 3,
-    "waiter": 2,
-    "physician": 2,
-    "hairdresser": 2,
-    "farmer": 2,
-    "police officer": 1.5,
-    "scientist": 1,
-}
+_WORK = {
+    12: "clerk",
+    10: "salesperson",
+    7: "nurse, teacher",
+    6: "unemployed, homemaker, factory worker",
+    5: "driver, engineer, manager",
+    4: "civil servant, programmer, builder, mechanic, warehouse worker",
+    3: "electrician, cleaner, cook, accountant, social worker",
+    2: "waiter, physician, hairdresser, farmer",
+    1.5: "police officer",
+    1: "scientist",
+}  # by how common they are
+WORK = {work: weight for weight, listed in _WORK.items() for work in listed.split(", ")}
 
 FIRST_NAMES = {
     "female": (

@@ -13,11 +13,11 @@ import pyarrow.compute as pc
 
 from kohort.data.baskets import joined, split_text, split_texts
 from kohort.errors import InputError
-from kohort.io.folders import Folder, folder_hash
+from kohort.io.folders import Files
 from kohort.io.formats import source_format
 from kohort.io.formats.text_layout import detect_encoding, open_text
 from kohort.io.source_file import DAMAGED, create_bytes, open_bytes, opened, plain_suffix
-from kohort.io.tables import read_table, refuse_unreadable, write_table
+from kohort.io.tables import read_table, write_table
 from kohort.tables.source import Source
 
 BASKETS = "items"  # the column that a file of nothing but baskets makes
@@ -64,10 +64,7 @@ def read_basket_file(
         return _read_long(Path(path), shape, header, header_option)
     if header is not None:
         raise InputError(f"A file with one basket per line has no header: leave out --{header_option}.")
-    refuse_unreadable(Path(path))
-    if Path(path).is_dir():
-        return _read_folder(Path(path), shape)
-    return _with_baskets(_lines_of(Path(path), shape.separator_for(Path(path))), Path(path))
+    return _read_lines(Files.at(path), shape)
 
 
 def write_basket_file(table: pa.Table, path: str | Path, shape: BasketShape) -> None:
@@ -82,28 +79,24 @@ def write_basket_file(table: pa.Table, path: str | Path, shape: BasketShape) -> 
         stream.write("\n".join(lines.to_pylist()).encode() + b"\n")
 
 
-def _read_folder(path: Path, shape: BasketShape) -> Source:
-    """Read the files of a folder: one basket per line, or tables with a column of lists."""
-    if source_format(path).name != "csv":
+def _read_lines(files: Files, shape: BasketShape) -> Source:
+    """Read files with one basket per line, or a folder of tables with a column of lists."""
+    path = files.path
+    if files.is_folder and source_format(files).name != "csv":
         return _with_lists(read_table(path), path)
-    folder = Folder.at(path)
-    separator = shape.separator_for(path if path.suffix else folder.files[0])
-    parts = [_lines_of(file, separator) for file in folder.files]
-    folder.refuse_changed()
-    table = pa.concat_tables([part.table for part in parts])
-    hashes = {file.name: part.sha256 for file, part in zip(folder.files, parts)}
-    return _with_baskets(replace(parts[0], records=table, sha256=folder_hash(hashes)), path)
+    separator = shape.separator_for(path if path.suffix else files.files[0])
+    parts = {file: _lines_of(file, separator) for file in files.files}
+    files.refuse_changed()
+    table = pa.concat_tables([part.table for part in parts.values()])
+    if not table.num_rows:
+        raise InputError(f"{path} has no baskets.")
+    sha256 = files.sha256({file: part.sha256 for file, part in parts.items()})
+    return replace(parts[files.files[0]], records=table, sha256=sha256)
 
 
 def _with_lists(file: Source, path: Path) -> Source:
     if file.table.column_names != [BASKETS] or not pa.types.is_list(file.table.schema.field(0).type):
         raise InputError(f"{path}: a table of nothing but baskets has one column, {BASKETS!r}, of lists.")
-    return file
-
-
-def _with_baskets(file: Source, path: Path) -> Source:
-    if not file.table.num_rows:
-        raise InputError(f"{path} has no baskets.")
     return file
 
 
@@ -162,9 +155,10 @@ _FEW_WORDS = 0.2  # distinct words among all: people's names and free text have 
 
 def recognized_baskets(path: Path) -> BasketShape | None:
     """The shape of a file or folder with one basket a line; None for everything that may be a table."""
-    if source_format(path).name != "csv":
+    files = Files.at(path)
+    if source_format(files).name != "csv":
         return None
-    lines = _first_lines(Folder.at(path).largest if path.is_dir() else path)
+    lines = _first_lines(files.largest)
     usual = BasketShape().separator_for(path)
     for separator in sorted(_LIKELY_SEPARATORS, key=lambda separator: separator != usual):
         if _hold_baskets(lines, separator):

@@ -1,21 +1,17 @@
-"""Files and folders that are read in batches of records, several times, always the same ones.
-
-The records of a folder are those of all its files, in the order of their names.
-"""
+"""Files that are read in batches of records, several times, always the same ones, and united to one table."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 
 from kohort.errors import InputError
-from kohort.io.folders import Folder, folder_hash
+from kohort.io.folders import Files
 from kohort.io.formats import Format, How, Read, Reader
 from kohort.io.formats.fitting import is_not_encoded_text, refuse_doubles
 from kohort.io.source_file import DAMAGED, SourceFile, SourceState, opened_again
@@ -46,7 +42,7 @@ def why_whole(path: Path, kind: Format) -> str | None:
 
 
 @dataclass(frozen=True, eq=False)
-class BatchFile:
+class OneFile:
     """A file whose records are read in batches.
 
     state  which file it is: another one in its place, or other bytes, are refused
@@ -58,10 +54,9 @@ class BatchFile:
     kind: Format
     how: How
     reader: Reader
-    notes: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
-    def at(cls, path: Path, state: SourceState, kind: Format, how: How) -> BatchFile | str:
+    def at(cls, path: Path, state: SourceState, kind: Format, how: How) -> OneFile | str:
         """Look at a file that will be read in batches; or why it is read whole, in words."""
         with opened_again(path, state, compare=False) as source, reading(path):
             reader = kind.code.open_in_batches(source, how)
@@ -74,32 +69,11 @@ class BatchFile:
             return f"{', '.join(map(repr, odd))} has a type that is read whole"
         return cls(path, state, kind, replace(how, layout=reader.layout), reader)
 
-    @property
-    def layout(self) -> Any:
-        """The layout of text; None for other formats."""
-        return self.how.layout
-
-    @property
-    def schema(self) -> pa.Schema:
-        return self.reader.schema
-
-    @property
-    def expected(self) -> int:
-        """About how many records there are."""
-        return self.reader.expected
-
-    @property
-    def sha256(self) -> str:
-        """The hash of all bytes."""
-        return self.state.sha256
-
-    def read(self, names: Sequence[str], *, last: bool = False) -> Generator[pa.RecordBatch, None, None]:
-        """These columns of all records; `last` compares all bytes of the file with those first read."""
+    def read(self, names: Sequence[str], *, last: bool) -> Generator[pa.RecordBatch, None, None]:
         with opened_again(self.path, self.state, compare=last) as source, reading(self.path):
             yield from self.reader.batches(source, names)
 
     def whole(self) -> pa.Table:
-        """All records in memory."""
         with opened_again(self.path, self.state, compare=True) as source:
             return read_file(self.kind, source, self.how).table
 
@@ -112,49 +86,37 @@ def _is_odd(kind: pa.DataType) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class BatchFolder:
-    """A folder whose files are read in batches, one after the other; see `BatchFile`.
+class FileBatches:
+    """The records of a file, or of those of a folder one after the other, in batches; see `Batches`.
 
     kind    the format of the files
     parts   the files that have records
-    hashes  the SHA-256 of every file by its name
+    sha256  the hash of all bytes
     layout  the layout of text; None for other formats
     """
 
-    folder: Folder
+    files: Files
     kind: Format
-    parts: tuple[BatchFile, ...]
+    parts: tuple[OneFile, ...]
     schema: pa.Schema
-    hashes: Mapping[str, str]
+    sha256: str
     layout: Any
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """What the hash of a folder is, for those who compare it with a certificate."""
-        return (self.folder.note_on_hash,)
-
-    @property
-    def path(self) -> Path:
-        return self.folder.path
-
-    @cached_property
-    def sha256(self) -> str:
-        return folder_hash(self.hashes)
-
-    @property
     def expected(self) -> int:
-        return sum(part.expected for part in self.parts)
+        """About how many records there are."""
+        return sum(part.reader.expected for part in self.parts)
 
     def read(self, names: Sequence[str], *, last: bool = False) -> Generator[pa.RecordBatch, None, None]:
         """These columns of all records; `last` compares all bytes of the files with those first read."""
-        self.folder.refuse_changed()
+        self.files.refuse_changed()
         schema: pa.Schema | None = None
         for part in self.parts:
-            own = [name for name in names if name in part.schema.names]
-            for batch in part.read(own or part.schema.names[:1], last=last):
+            own = [name for name in names if name in part.reader.schema.names]
+            for batch in part.read(own or part.reader.schema.names[:1], last=last):
                 schema = schema or self._types_like(batch, names)
-                yield _fitted(self.path, batch, schema)
-        self.folder.refuse_changed()
+                yield _fitted(self.files.path, batch, schema)
+        self.files.refuse_changed()
 
     def _types_like(self, batch: pa.RecordBatch, names: Sequence[str]) -> pa.Schema:
         """The types of all batches of a reading: text is encoded in all of them, or in none."""
@@ -168,8 +130,8 @@ class BatchFolder:
 
     def whole(self) -> pa.Table:
         """All records in memory."""
-        self.folder.refuse_changed()
-        return united(self.path, self.kind, {part.path: part.whole() for part in self.parts})
+        self.files.refuse_changed()
+        return united(self.files.path, self.kind, {part.path: part.whole() for part in self.parts})
 
 
 def united(path: Path, kind: Format, tables: Mapping[Path, pa.Table]) -> pa.Table:
@@ -177,6 +139,8 @@ def united(path: Path, kind: Format, tables: Mapping[Path, pa.Table]) -> pa.Tabl
     schema = unite_schemas(path, kind, {file: table.schema for file, table in tables.items()})
     if not schema.names or not sum(table.num_rows for table in tables.values()):
         raise InputError(f"{path} has no records.")
+    if len(tables) == 1:
+        return next(iter(tables.values()))
     parts = [_fitted(path, table, schema) for table in tables.values()]
     return pa.concat_tables(parts).unify_dictionaries()
 
@@ -186,8 +150,8 @@ def unite_schemas(path: Path, kind: Format, schemas: Mapping[Path, pa.Schema]) -
 
     Objects of JSON lines may lack keys, and text may be encoded in some files: all else must be the same.
     """
-    if not schemas:
-        return pa.schema([])
+    if len(schemas) < 2:
+        return next(iter(schemas.values()), pa.schema([]))
     if kind.lacks_keys:
         _refuse_without_keys(schemas)
         names = dict.fromkeys(name for schema in schemas.values() for name in schema.names)

@@ -1,10 +1,11 @@
-"""Folders whose files are one table, as Spark and others write them: files of one format, by their names."""
+"""The files of a table: a single one, or those of a folder, as Spark and others write them."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
 from kohort.errors import InputError, counted
@@ -14,13 +15,14 @@ _NOT_PRINTED_AS_THEY_ARE = "\\\n\r"  # signs for which sha256sum prints somethin
 
 
 @dataclass(frozen=True)
-class Folder:
-    """The files of a folder that are one table, in the order of their names.
+class Files:
+    """The files that are one table: a single one, or those of a folder in the order of their names.
 
-    Names that begin with a dot or an underscore are left out: Spark and others keep their own files there.
+    In a folder, names that begin with a dot or an underscore are left out: Spark and others keep their own
+    files there.
 
     files   by name, compared byte by byte
-    states  for each file its place on the disk, its size and the time of its last change
+    states  for each file of a folder its place on the disk, its size and the time of its last change
     """
 
     path: Path
@@ -28,9 +30,12 @@ class Folder:
     states: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def at(cls, path: str | Path) -> Folder:
-        """The files of a folder; refused where it has none, or where others lie between them."""
+    def at(cls, path: str | Path) -> Files:
+        """A file, or those of a folder; refused where it has none, or where others lie between them."""
         path = Path(path)
+        if not path.is_dir():
+            _refuse_empty(path)
+            return cls(path, (path,), ())
         files = _files_in(path)
         if not files:
             raise InputError(
@@ -39,25 +44,56 @@ class Folder:
         return cls(path, files, tuple(map(_state, files)))
 
     @property
-    def largest(self) -> Path:
-        """The file with most bytes, the first of them: the one that shows how all are laid out."""
-        sizes = [state[2] for state in self.states]
-        return self.files[sizes.index(max(sizes))]
+    def is_folder(self) -> bool:
+        return bool(self.states)
 
     @property
-    def note_on_hash(self) -> str:
+    def largest(self) -> Path:
+        """The file with most bytes, the first of them: the one that shows how all are laid out."""
+        return max(zip(self.files, self.states), key=lambda pair: pair[1][2])[0] if self.states else self.path
+
+    @property
+    def notes(self) -> tuple[str, ...]:
         """What the hash of a folder is, for those who compare it with a certificate."""
+        if not self.is_folder:
+            return ()
         return (
             f"The table was read from a folder of {counted(len(self.files), 'file')}. Its hash is the "
-            "SHA-256 of what `sha256sum` prints for them in that folder, in the order of their names."
+            "SHA-256 of what `sha256sum` prints for them in that folder, in the order of their names.",
         )
 
+    def sha256(self, hashes: Mapping[Path, str]) -> str:
+        """The hash of the table, by those of its files; see `folder_hash`."""
+        by_name = {file.name: sha256 for file, sha256 in hashes.items()}
+        return folder_hash(by_name) if self.is_folder else hashes[self.path]
+
     def refuse_changed(self) -> None:
-        """Refuse a folder with other files, or with files that were changed since it was first looked at."""
+        """Refuse a folder with other files, or with files that were changed since it was first looked at.
+
+        A single file is held open while it is read, and refused there.
+        """
+        if not self.is_folder:
+            return
         if _files_in(self.path) != self.files or tuple(map(_state, self.files)) != self.states:
             raise InputError(
                 f"{self.path} was changed while it was read. Run this again once it is complete."
             )
+
+
+def _refuse_empty(path: Path) -> None:
+    """Refuse a path that does not exist, and an empty file."""
+    if not path.exists():
+        close = get_close_matches(path.name, _names_beside(path), n=1, cutoff=0.75)
+        raise InputError(f"{path} does not exist." + (f" Did you mean {close[0]!r}?" if close else ""))
+    if path.stat().st_size == 0:
+        raise InputError(f"{path} is empty (0 bytes).")
+
+
+def _names_beside(path: Path) -> list[str]:
+    try:
+        return sorted(other.name for other in path.parent.iterdir())
+    except OSError:
+        return []
 
 
 def folder_hash(hashes: Mapping[str, str]) -> str:
@@ -78,9 +114,9 @@ def sha256_of_source(path: str | Path) -> str:
     """The SHA-256 of a file's bytes, or the hash of a folder; see `folder_hash`."""
     if not Path(path).is_dir():
         return sha256_of(path)
-    folder = Folder.at(path)
-    found = folder_hash({file.name: sha256_of(file) for file in folder.files})
-    folder.refuse_changed()
+    files = Files.at(path)
+    found = files.sha256({file: sha256_of(file) for file in files.files})
+    files.refuse_changed()
     return found
 
 

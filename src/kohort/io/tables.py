@@ -5,16 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from kohort.errors import InputError, UnsupportedError
-from kohort.io.batch_files import BatchFile, BatchFolder, read_file, reading, unite_schemas, united, why_whole
-from kohort.io.folders import Folder, folder_hash
-from kohort.io.formats import Format, How, format_of, format_to_write, refuse_stray_options, source_format
+from kohort.io.batch_files import FileBatches, OneFile, read_file, reading, unite_schemas, united, why_whole
+from kohort.io.folders import Files
+from kohort.io.formats import (
+    Format,
+    How,
+    Read,
+    format_of,
+    format_to_write,
+    refuse_stray_options,
+    source_format,
+)
 from kohort.io.formats.fitting import Slices, refuse_doubles
 from kohort.io.formats.text_layout import Layout, layout_like, layout_of
 from kohort.io.source_file import SourceFile, is_blank, opened, opened_again, state_of
@@ -37,87 +44,65 @@ def read_table(path: str | Path, **said: Any) -> Source:
     a first line that may be a record is refused, and the message names the option `header_option`. Delimited
     text gives text columns only: no type is guessed. No message shows a cell.
     """
-    path = Path(path)
-    kind, how = _asked(path, said)
-    if path.is_dir():
-        return _read_folder(Folder.at(path), kind, how)
-    with opened(path, by_name=not kind.compressible) as source:
-        found = read_file(kind, source, how)
-    if not found.table.num_columns or not found.table.num_rows:
-        raise InputError(f"{path} has no records.")
-    return _source(found.table, kind, source.sha256, found.layout, found.notes)
+    files, kind, how = _asked(path, said)
+    hashes: dict[Path, str] = {}
+    found: dict[Path, Read] = {}
+    for file in files.files:
+        with opened(file, by_name=not kind.compressible) as source:
+            hashes[file] = source.sha256
+            own = _own(files, kind, source, how)
+            if own is not None:
+                found[file] = read_file(kind, source, own)
+    files.refuse_changed()
+    table = united(files.path, kind, {file: read.table for file, read in found.items()})
+    layout = how.layout if files.is_folder else found[files.path].layout
+    notes = [note for read in found.values() for note in read.notes]
+    return _source(table, kind, files.sha256(hashes), layout, (*files.notes, *notes))
 
 
-def open_in_batches(path: str | Path, **said: Any) -> BatchFile | BatchFolder | str:
+def open_in_batches(path: str | Path, **said: Any) -> FileBatches | str:
     """A table to be read in batches, with the options of `read_table`; or why it is read whole, in words."""
-    path = Path(path)
-    kind, how = _asked(path, said)
-    if path.is_dir():
-        return _open_folder(Folder.at(path), kind, how)
-    return why_whole(path, kind) or BatchFile.at(path, state_of(path), kind, how)
+    files, kind, how = _asked(path, said)
+    if why := next(filter(None, (why_whole(file, kind) for file in files.files)), None):
+        return why
+    states = {file: state_of(file) for file in files.files}
+    parts: list[OneFile] = []
+    for file, state in states.items():
+        with opened_again(file, state, compare=False) as source:
+            own = _own(files, kind, source, how)
+        part = None if own is None else OneFile.at(file, state, kind, own)
+        if isinstance(part, str):
+            return part
+        parts += [] if part is None else [part]
+    files.refuse_changed()
+    schema = unite_schemas(files.path, kind, {part.path: part.reader.schema for part in parts})
+    sha256 = files.sha256({file: state.sha256 for file, state in states.items()})
+    layout = how.layout if files.is_folder else parts[0].how.layout
+    return FileBatches(files, kind, tuple(parts), schema, sha256, layout)
 
 
-def _asked(path: Path, said: dict[str, Any]) -> tuple[Format, How]:
+def _asked(path: str | Path, said: dict[str, Any]) -> tuple[Files, Format, How]:
+    """The files, their format, and what is said of all: the largest of a folder shows their layout."""
     how = How(**said)
-    refuse_unreadable(path)
-    kind = source_format(path)
+    files = Files.at(path)
+    kind = source_format(files)
     check_option(how.header_option.replace("-", "_"), how.header, bool | None)
     refuse_stray_options(kind, how)
-    return kind, how
+    if files.is_folder and "delimiter" in kind.options:
+        with opened(files.largest) as source, reading(source):
+            how = replace(how, layout=layout_of(source, how))
+    return files, kind, how
 
 
 def bytes_in_memory(path: str | Path) -> int:
     """The bytes that a table takes in memory, estimated by the size of its files or what these say."""
-    path = Path(path)
-    refuse_unreadable(path)
-    files = Folder.at(path).files if path.is_dir() else (path,)
-    return sum(format_of(file).bytes_in_memory(file) for file in files)
+    return sum(format_of(file).bytes_in_memory(file) for file in Files.at(path).files)
 
 
-def _read_folder(folder: Folder, kind: Format, how: How) -> Source:
-    how = _like_the_largest(folder, kind, how)
-    hashes: dict[str, str] = {}
-    tables: dict[Path, pa.Table] = {}
-    for file in folder.files:
-        with opened(file, by_name=not kind.compressible) as source:
-            hashes[file.name] = source.sha256
-            own = _own(kind, source, how)
-            if own is not None:
-                tables[file] = read_file(kind, source, own).table
-    folder.refuse_changed()
-    table = united(folder.path, kind, tables)
-    return _source(table, kind, folder_hash(hashes), how.layout, (folder.note_on_hash,))
-
-
-def _open_folder(folder: Folder, kind: Format, how: How) -> BatchFolder | str:
-    if why := next(filter(None, (why_whole(file, kind) for file in folder.files)), None):
-        return why
-    how = _like_the_largest(folder, kind, how)
-    states = {file: state_of(file) for file in folder.files}
-    parts: list[BatchFile] = []
-    for file, state in states.items():
-        with opened_again(file, state, compare=False) as source:
-            own = _own(kind, source, how)
-        part = None if own is None else BatchFile.at(file, state, kind, own)
-        if isinstance(part, str):
-            return part
-        parts += [] if part is None else [part]
-    folder.refuse_changed()
-    schema = unite_schemas(folder.path, kind, {part.path: part.schema for part in parts})
-    hashes = {file.name: state.sha256 for file, state in states.items()}
-    return BatchFolder(folder, kind, tuple(parts), schema, hashes, how.layout)
-
-
-def _like_the_largest(folder: Folder, kind: Format, how: How) -> How:
-    """What is said of the files of a folder, with the layout of the largest one, which all have."""
-    if "delimiter" not in kind.options:
+def _own(files: Files, kind: Format, source: SourceFile, how: How) -> How | None:
+    """What is said of one file; None for text without records among the files of a folder."""
+    if not files.is_folder:
         return how
-    with opened(folder.largest) as source, reading(source):
-        return replace(how, layout=layout_of(source, how))
-
-
-def _own(kind: Format, source: SourceFile, how: How) -> How | None:
-    """What is said of one file of a folder; None where text has no records."""
     with reading(source):
         if kind.compressible and is_blank(source):
             return None
@@ -128,7 +113,7 @@ def _own(kind: Format, source: SourceFile, how: How) -> How | None:
 
 
 def hold(
-    batches: BatchFile | BatchFolder,
+    batches: FileBatches,
     held: Sequence[str],
     shown: Sequence[str],
     seen: Callable[[int], None] | None = None,
@@ -136,8 +121,8 @@ def hold(
     """Read a table in batches for the first time, and hold some columns; see `BatchTable`."""
     table = BatchTable(batches, held, shown, seen)
     if not table.n_records:
-        raise InputError(f"{batches.path} has no records.")
-    return _source(table, batches.kind, batches.sha256, batches.layout, batches.notes)
+        raise InputError(f"{batches.files.path} has no records.")
+    return _source(table, batches.kind, batches.sha256, batches.layout, batches.files.notes)
 
 
 def _source(
@@ -178,22 +163,3 @@ def _explained(path: Path) -> Iterator[None]:
         yield
     except (pa.ArrowNotImplementedError, pl.exceptions.PolarsError):
         raise UnsupportedError(f"{path.suffix} files cannot hold one of the table's column types.") from None
-
-
-def refuse_unreadable(path: Path) -> None:
-    """Refuse a path that does not exist, an empty file, and a folder that cannot be one table."""
-    if path.is_dir():
-        Folder.at(path)
-        return
-    if not path.exists():
-        close = get_close_matches(path.name, _names_beside(path), n=1, cutoff=0.75)
-        raise InputError(f"{path} does not exist." + (f" Did you mean {close[0]!r}?" if close else ""))
-    if path.stat().st_size == 0:
-        raise InputError(f"{path} is empty (0 bytes).")
-
-
-def _names_beside(path: Path) -> list[str]:
-    try:
-        return sorted(other.name for other in path.parent.iterdir())
-    except OSError:
-        return []

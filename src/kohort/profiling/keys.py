@@ -13,65 +13,24 @@ from kohort.profiling.names import meaning_of
 from kohort.profiling.roles import ENOUGH_RECORDS, Suggestion, distinct_values, mostly_distinct
 from kohort.profiling.uniqueness import contributions, sampled_rows
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 _KEYS = ("a record's own number, name or key", "a personal number")
 _TRAITS = ("sex", "origin or language")  # what stays the same of a person
-_BIRTH = {
-    "born",
-    "birth",
-    "birthdate",
-    "birthday",
-    "birthyear",
-    "dob",
-    "yob",
-    "dateofbirth",
-    "geburtsdatum",
-    "naissance",
-}
-_PEOPLE = {
-    "person",
-    "patient",
-    "subject",
-    "participant",
-    "customer",
-    "client",
-    "member",
-    "user",
-    "respondent",
-    "employee",
-    "pupil",
-    "student",
-    "kunde",
-    "mitglied",
-    "personne",
-    "paciente",
-    "cliente",
-    "empleado",
-    "versicherte",
-    "ssn",
-    "mrn",
-}
-_HOUSEHOLD = {"household", "hh", "hhid", "hhnr", "hhold", "famid", "family", "haushalt", "menage", "hogar"}
-_NUMBER = {"id", "nr", "no", "num", "number", "nummer", "numero", "key", "code", "hhid", "hhnr", "famid"}
-_WEIGHTS = {
-    "fnlwgt",
-    "wgt",
-    "wt",
-    "pweight",
-    "perwt",
-    "hhwt",
-    "finalwt",
-    "weighting",
-    "samplingweight",
-    "designweight",
-    "surveyweight",
-    "finalweight",
-    "personweight",
-    "gewichtung",
-    "gewichtungsfaktor",
-    "hochrechnungsfaktor",
-    "ponderation",
-    "ponderacion",
-}
+_BIRTH = _words("born birth birthdate birthday birthyear dob yob dateofbirth geburtsdatum naissance")
+_PEOPLE = _words(
+    """person patient subject participant customer client member user respondent employee pupil student
+    kunde mitglied personne paciente cliente empleado versicherte ssn mrn"""
+)
+_HOUSEHOLD = _words("household hh hhid hhnr hhold famid family haushalt menage hogar")
+_NUMBER = _words("id nr no num number nummer numero key code hhid hhnr famid")
+_WEIGHTS = _words(
+    """fnlwgt wgt wt pweight perwt hhwt finalwt weighting samplingweight designweight surveyweight
+    finalweight personweight gewichtung gewichtungsfaktor hochrechnungsfaktor ponderation ponderacion"""
+)
 _AGREEING = 0.98  # share of the repeated keys whose records agree in a trait: some files have mistakes
 _LEAST_REPEATED = 1.1  # records per value of a key that is not one of records
 

@@ -21,9 +21,9 @@ from kohort.files.outputs import Outputs
 from kohort.io.baskets import BASKETS, BasketShape, read_basket_file
 from kohort.io.data_files import write_data, write_data_slices
 from kohort.io.databases import DatabaseTable, is_url
-from kohort.io.databases.connection import open_writing
-from kohort.io.databases.reading import DatabaseBatches
-from kohort.io.databases.table_draft import ReadBack, TableDraft, table_draft
+from kohort.io.databases.dialect import open_writing
+from kohort.io.databases.reading import DatabaseBatches, ReadBack
+from kohort.io.databases.table_draft import TableDraft, table_draft
 from kohort.io.formats import Format, format_of
 from kohort.io.formats.fitting import Slices, rows_per_slice
 from kohort.io.source_file import plain_suffix

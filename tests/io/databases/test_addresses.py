@@ -50,10 +50,10 @@ def test_a_password_may_come_from_the_environment(monkeypatch):
     ("url", "driver", "file"),
     [
         ("postgres://h/x", "postgresql", None),
-        ("postgresql+psycopg://h/x", "sqlalchemy", None),
+        ("postgresql+psycopg://h/x", "postgresql", None),
         ("sqlite:///people.db", "sqlite", "people.db"),
         ("sqlite:////data/my%20people.db", "sqlite", "/data/my people.db"),
-        ("sqlite+pysqlite:///people.db", "sqlalchemy", "people.db"),
+        ("sqlite+pysqlite:///people.db", "sqlite", "people.db"),
         ("duckdb:///people.duckdb", "duckdb", "people.duckdb"),
         ("duckdb://", "duckdb", None),
     ],

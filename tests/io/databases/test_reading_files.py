@@ -13,7 +13,7 @@ import pytest
 from database_places import DuckdbPlace, SqlitePlace
 from kohort.errors import InputError, UnsupportedError
 from kohort.io.databases import database
-from kohort.io.databases.connection import open_writing, storable
+from kohort.io.databases.dialect import open_writing, storable
 from kohort.io.databases.reading import DatabaseBatches
 from reading_databases import content_hash, read_database
 
@@ -227,7 +227,10 @@ def test_names_are_names_in_files(sqlite, duckdb):
 @pytest.fixture
 def alchemy(sqlite):
     pytest.importorskip("sqlalchemy", reason="kohort[database] is not installed")
-    return sqlite.url.replace("sqlite:", "sqlite+pysqlite:")
+    from sqlalchemy.dialects import registry
+
+    registry.register("unheardof", "sqlalchemy.dialects.sqlite.pysqlite", "SQLiteDialect_pysqlite")
+    return sqlite.url.replace("sqlite:", "unheardof:")
 
 
 def test_types_by_sqlalchemy(alchemy, sqlite):
@@ -261,7 +264,7 @@ def test_databases_that_sqlalchemy_does_not_know():
 
 def test_decimals_of_several_parts():
     pytest.importorskip("sqlalchemy", reason="kohort[database] is not installed")
-    from kohort.io.databases.sqlalchemy_urls import _joined, _type
+    from kohort.io.databases.sqlalchemy_reading import _joined, _type
 
     one = _type("a", {decimal.Decimal}, (Decimal("1.50"), None))
     other = _type("a", {decimal.Decimal}, (Decimal("1000"),))

@@ -9,7 +9,7 @@ import pytest
 from database_places import PASSWORD, PostgresqlPlace
 from kohort.errors import InputError, UnsupportedError
 from kohort.io.databases import database
-from kohort.io.databases.connection import DATABASE_TYPE, open_reading, open_writing, storable
+from kohort.io.databases.dialect import DATABASE_TYPE, open_reading, open_writing, storable
 from kohort.io.databases.reading import DatabaseBatches
 from reading_databases import content_hash, read_database
 

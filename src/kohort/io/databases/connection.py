@@ -1,109 +1,19 @@
-"""What the drivers of databases offer: a snapshot to read from, and a transaction that publishes a table."""
+"""Connections to databases: statements, results in batches, and errors in our words."""
 
 from __future__ import annotations
 
 import importlib
-import os
 import re
-from collections.abc import Generator, Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
-from pathlib import Path
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from typing import Any
 
 import pyarrow as pa
 
-from kohort.errors import InputError, UnsupportedError
+from kohort.errors import InputError
 from kohort.extras import missing_package
-from kohort.files.atomic import check_targets
-from kohort.io.databases.database_table import Address, DatabaseTable
-
-DATABASE_TYPE = b"kohort.database_type"
-"""The key of a field's metadata under which the type of its column in the database is noted."""
-
-_MODULES = {
-    "postgresql": "kohort.io.databases.postgresql",
-    "sqlite": "kohort.io.databases.sqlite",
-    "duckdb": "kohort.io.databases.duckdb_files",
-    "sqlalchemy": "kohort.io.databases.sqlalchemy_urls",
-}
-
-
-class Reading(Protocol):
-    """A table or query in one read-only transaction, so that every reading sees the same records.
-
-    schema     its columns, in types that Kohort codes; see DATABASE_TYPE
-    relations  the tables that the query reads, as far as the database says; known after a reading
-    """
-
-    schema: pa.Schema
-    relations: frozenset[Any]
-
-    def batches(self) -> Generator[pa.RecordBatch, None, None]:
-        """All records; the next reading may begin when this one has ended or was closed."""
-        ...
-
-    def close(self) -> None:
-        """End the transaction and the connection."""
-        ...
-
-
-class Writing(Protocol):
-    """A transaction that puts a table into a database; without `commit`, nothing has happened."""
-
-    def beside(self, target: DatabaseTable) -> Writing:
-        """Another table of the same database that the same commit publishes; its own is never called."""
-        ...
-
-    def refuse_reads(self, relations: frozenset[Any]) -> None:
-        """Refuse a table that the release was made from."""
-        ...
-
-    def fill(self, schema: pa.Schema, tables: Iterator[pa.Table]) -> None:
-        """Create a new table beside the one to replace, and put these records into it."""
-        ...
-
-    def read_back(self) -> Reading:
-        """The new table, read inside the transaction. Closing it leaves the transaction open."""
-        ...
-
-    def put_in_place(self) -> None:
-        """Give the new table its name, in the place of the old one."""
-        ...
-
-    def commit(self) -> None: ...
-
-    def close(self) -> None:
-        """Undo what was not committed, and end the connection."""
-        ...
-
-
-def open_reading(source: DatabaseTable) -> Reading:
-    """Connect to a database and begin to read a table or query."""
-    return _module(source.address).open_reading(source)
-
-
-def open_writing(target: DatabaseTable) -> Writing:
-    """Connect to a database and begin a transaction that publishes a table; refused where it would fail."""
-    return _writer(target).open_writing(target)
-
-
-def storable(table: pa.Table, target: DatabaseTable) -> pa.Table:
-    """The table in types that the database has; raises UnsupportedError for a type that it has not."""
-    writer, address = _writer(target), target.address
-    return (
-        writer.storable(table, address.dialect) if address.driver == "sqlalchemy" else writer.storable(table)
-    )
-
-
-def _writer(target: DatabaseTable) -> Any:
-    """The driver of a database that a release is written to."""
-    if target.table is None:
-        raise UnsupportedError("A release is written to a table: give its name, not a query.")
-    return _module(target.address)
-
-
-def _module(address: Address) -> Any:
-    return importlib.import_module(_MODULES[address.driver])
+from kohort.io.databases.database_table import Address
 
 
 def load_package(name: str, purpose: str) -> Any:
@@ -210,126 +120,101 @@ def _plain(address: Address, text: str) -> str:
     return line.strip(". ")
 
 
-# What the ADBC drivers share: statements that are closed, and results in batches.
+# What all connections have; the drivers of ADBC need little else.
 
 
-class AdbcConnection:
-    """A connection of an ADBC driver, with errors in our words.
+class Connection(ABC):
+    """A connection with a transaction, whose errors are told in our words.
+
+    errors  the exceptions of the driver
+    """
+
+    def __init__(self, address: Address, *errors: type[Exception]) -> None:
+        self.address, self._errors = address, (*errors, OSError, pa.ArrowException)
+
+    def explained(self, *, tells: bool) -> AbstractContextManager[None]:
+        """Turn errors of the driver into an InputError; see `explained`."""
+        return explained(self.address, self._errors, tells=tells)
+
+    def quoted(self, *parts: str) -> str:
+        """A name by the rules of the database."""
+        return quoted(*parts)
+
+    @abstractmethod
+    def run(self, statement: str, *, tells: bool = False) -> None:
+        """Run a statement that gives nothing."""
+
+    @abstractmethod
+    def rows(self, statement: str, *values: Any, tells: bool = False) -> list[tuple[Any, ...]]:
+        """All rows of a small result; `values` take the places of the parameters."""
+
+    @abstractmethod
+    def commit(self) -> None:
+        """Make all that was done lasting."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End the connection; what was not committed is undone."""
+
+
+class AdbcConnection(Connection):
+    """A connection of an ADBC driver.
 
     package  the driver, such as adbc_driver_sqlite.dbapi
     place    what its `connect` takes
     """
 
     def __init__(self, address: Address, package: str, purpose: str, place: str) -> None:
-        self.address = address
         driver = load_package(package, purpose)
-        self._errors = (load_package("adbc_driver_manager", purpose).Error, OSError, pa.ArrowException)
-        with explained(address, self._errors, tells=True):
+        super().__init__(address, load_package("adbc_driver_manager", purpose).Error)
+        with self.explained(tells=True):
             self._connection = driver.connect(place)
 
+    @contextmanager
+    def _cursor(self, *, tells: bool) -> Iterator[Any]:
+        with self.explained(tells=tells), closing(self._connection.cursor()) as cursor:
+            yield cursor
+
     def run(self, statement: str, *, tells: bool = False) -> None:
-        """Run a statement that gives nothing."""
-        with explained(self.address, self._errors, tells=tells), closing(self._connection.cursor()) as cursor:
+        with self._cursor(tells=tells) as cursor:
             cursor.execute(statement)
 
     def rows(self, statement: str, *values: Any, tells: bool = False) -> list[tuple[Any, ...]]:
-        """All rows of a small result; `values` take the places of the parameters."""
-        with explained(self.address, self._errors, tells=tells), closing(self._connection.cursor()) as cursor:
+        with self._cursor(tells=tells) as cursor:
             cursor.execute(statement, values or None)
             return cursor.fetchall()
 
     def schema(self, statement: str) -> pa.Schema:
         """The columns that a statement gives, without running it."""
-        with explained(self.address, self._errors, tells=True), closing(self._connection.cursor()) as cursor:
+        with self._cursor(tells=True) as cursor:
             return cursor.adbc_execute_schema(statement)
 
     def names(self, statement: str) -> list[str]:
         """The names of the columns that a statement gives, doubles among them."""
-        with explained(self.address, self._errors, tells=True), closing(self._connection.cursor()) as cursor:
+        with self._cursor(tells=True) as cursor:
             cursor.execute(statement)
             return [column[0] for column in cursor.description]
 
     def batches(self, statement: str, **options: Any) -> Generator[pa.RecordBatch, None, None]:
         """The result of a statement in batches."""
-        with explained(self.address, self._errors, tells=False), closing(self._connection.cursor()) as cursor:
+        with self._cursor(tells=False) as cursor:
             if options:
                 cursor.adbc_statement.set_options(**options)
             cursor.execute(statement)
             with cursor.fetch_record_batch() as reader:
                 yield from reader
 
-    def append(self, table: str, batches: pa.RecordBatchReader, **where: Any) -> None:
+    def append(self, table: str, schema: pa.Schema, tables: Iterator[pa.Table], **where: Any) -> None:
         """Put records into a table that exists."""
-        with explained(self.address, self._errors, tells=False), closing(self._connection.cursor()) as cursor:
-            cursor.adbc_ingest(table, batches, mode="append", **where)
+        batches = (batch for part in tables for batch in part.to_batches())
+        reader = pa.RecordBatchReader.from_batches(schema, batches)
+        with self._cursor(tells=False) as cursor:
+            cursor.adbc_ingest(table, reader, mode="append", **where)
 
     def commit(self) -> None:
-        with explained(self.address, self._errors, tells=False):
+        with self.explained(tells=False):
             self._connection.commit()
 
     def close(self) -> None:
-        """End the connection; what was not committed is undone."""
         with suppress(Exception):  # a connection that is lost has undone it already
             self._connection.close()
-
-
-# Columns on their way into a database: plain values, in a type that it has.
-
-
-def plain_type(kind: pa.DataType) -> pa.DataType:
-    """The type of the values, without dictionaries and extensions."""
-    if isinstance(kind, pa.BaseExtensionType):
-        kind = kind.storage_type
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
-def stored_as(field: pa.Field, column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
-    """A column in the type that a database has for it; refused where a value would lose a part of itself."""
-    try:
-        return column if column.type == kind else column.cast(kind)
-    except pa.ArrowInvalid:  # its message would show the value
-        raise UnsupportedError(
-            f"Column {field.name!r} has values that do not fit into the type {kind} of the database, such as "
-            "times finer than a microsecond. Round them, or write Parquet (.parquet)."
-        ) from None
-
-
-def not_written(field: pa.Field, database: str) -> UnsupportedError:
-    """The error for a column whose type is not written to a database."""
-    return UnsupportedError(
-        f"Column {field.name!r} has the type {field.type}, which Kohort does not write to {database}. Leave "
-        "it out, or write Parquet (.parquet)."
-    )
-
-
-# Databases that are files: made for a release if there are none, and gone again if it fails.
-
-
-class NewFile:
-    """The file of a database that a run may make; `remove` removes it unless `keep` was called."""
-
-    def __init__(self, path: Path) -> None:
-        check_targets([path])
-        self.path = path
-        self._made = not path.exists()
-
-    def keep(self) -> None:
-        self._made = False
-
-    def remove(self) -> None:
-        if self._made:
-            for ending in ("", "-journal", "-wal", "-shm", ".wal"):
-                with suppress(OSError):
-                    self.path.with_name(self.path.name + ending).unlink(missing_ok=True)
-
-
-def relations_of(path: Path, tables: Iterable[str]) -> frozenset[Any]:
-    """Tables of a file, as `Reading.relations` names them; such databases ignore the case of names."""
-    return frozenset((os.path.realpath(path), table.lower()) for table in tables)
-
-
-def refuse_file_reads(target: DatabaseTable, relations: frozenset[Any], names: Iterable[str]) -> None:
-    """Refuse a table that the release was made from; `names` are those that it may have in a plan."""
-    assert target.file is not None
-    if relations_of(target.file, names) & relations:
-        raise InputError(f"Table {target.name!r} is one that this run reads. Choose another output.")

@@ -12,7 +12,15 @@ from kohort.errors import InputError
 
 PASSWORD_VARIABLE = "KOHORT_DATABASE_PASSWORD"
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_DRIVERS = {"postgresql": "postgresql", "postgres": "postgresql", "sqlite": "sqlite", "duckdb": "duckdb"}
+_DRIVERS = {
+    "postgresql": "postgresql",
+    "postgres": "postgresql",
+    "postgresql+psycopg": "postgresql",
+    "postgresql+psycopg2": "postgresql",
+    "sqlite": "sqlite",
+    "sqlite+pysqlite": "sqlite",
+    "duckdb": "duckdb",
+}
 _IN_FILES = ("sqlite", "duckdb")
 _NO_DATABASES = ("file", "ftp", "http", "https", "s3", "gs", "az", "abfs", "hdfs")
 _SECRET = re.compile("pass|pwd|secret|token|key", re.IGNORECASE)
@@ -82,6 +90,11 @@ class Address:
             return self.url
         netloc = f"{user}:{quote(password, safe='')}{at}{host}"
         return self._parts._replace(netloc=netloc).geturl()
+
+    def without_driver(self) -> str:
+        """The URL as the programs of the database know it: `postgresql:` instead of `postgresql+psycopg:`."""
+        scheme = self._parts.scheme
+        return self.url if "+" not in scheme else self.dialect + self.with_password()[len(scheme) :]
 
     def secrets(self) -> list[str]:
         """Every text that must not be shown: passwords as they are written and as they are meant."""

@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kohort.errors import InputError
-from kohort.io.databases.connection import Reading, open_reading
+from kohort.errors import InputError, InternalError
 from kohort.io.databases.database_table import DatabaseTable
+from kohort.io.databases.dialect import Reading, open_reading
 
 _BETWEEN, _ESCAPE = b"\x1f", b"\\"
 _MISSING = _ESCAPE + b"N"
@@ -117,9 +117,9 @@ class DatabaseBatches:
     relations  the tables that it reads, as far as the database says
     """
 
-    def __init__(self, source: DatabaseTable) -> None:
+    def __init__(self, source: DatabaseTable, reading: Reading | None = None) -> None:
         self.source = source
-        self._open: Reading | None = open_reading(source)
+        self._open: Reading | None = reading or open_reading(source)
         self.schema = self._open.schema
         self.relations: frozenset[Any] = frozenset()
         self._first: ContentHash | None = None
@@ -181,12 +181,30 @@ class DatabaseBatches:
     def _compare(self, found: ContentHash) -> None:
         if self._first is None:
             self._first = found
-        elif found.records != self._first.records:
+        if found.records != self._first.records:
             raise _changed(
                 self.source, f"it had {self._first.records:,} records and now has {found.records:,}"
             )
-        elif found.in_order != self._first.in_order:
+        if found.in_order != self._first.in_order:
             raise _changed(self.source, "the records are others, or in another order")
+
+
+class ReadBack(DatabaseBatches):
+    """A new table as it is in the transaction that publishes it.
+
+    A reading to the end is refused unless its records and columns are those of the release.
+    """
+
+    def __init__(self, target: DatabaseTable, reading: Reading, sha256: str) -> None:
+        super().__init__(target, reading)
+        self._expected = sha256
+
+    def _compare(self, found: ContentHash) -> None:
+        if found.sha256 != self._expected:
+            raise InternalError(
+                "The table in the database is not the release that was verified: a type of the database may "
+                "hold its values otherwise. Nothing was written. Please report this."
+            )
 
 
 def _changed(source: DatabaseTable, how: str) -> InputError:

@@ -7,7 +7,7 @@ transaction begins, so that it is short, and so that a database may be both the 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -15,12 +15,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from kohort.errors import InternalError
 from kohort.files.atomic import note_written
 from kohort.files.drafts import Drafts, remove_abandoned
-from kohort.io.databases.connection import Reading, Writing, open_writing, storable
 from kohort.io.databases.database_table import DatabaseTable
-from kohort.io.databases.reading import ContentHash
+from kohort.io.databases.dialect import Writing, open_writing, storable
+from kohort.io.databases.reading import ContentHash, ReadBack
 
 
 @contextmanager
@@ -70,7 +69,7 @@ class TableDraft:
         for draft, writing in writings:
             writing.refuse_reads(relations)
             writing.fill(*draft._slices())
-        verify(*(ReadBack(writing.read_back(), draft.sha256) for draft, writing in writings))
+        verify(*(ReadBack(draft.target, writing.read_back(), draft.sha256) for draft, writing in writings))
         for _, writing in writings:
             writing.put_in_place()
 
@@ -98,28 +97,3 @@ class TableDraft:
             reader = pa.ipc.open_file(file)
             for place in range(reader.num_record_batches):
                 yield storable(pa.Table.from_batches([reader.get_batch(place)]), self.target)
-
-
-class ReadBack:
-    """The new table as it is in the transaction, in batches; see `Batches`.
-
-    A reading to the end is refused unless its records and columns are those of the release.
-    """
-
-    def __init__(self, reading: Reading, sha256: str) -> None:
-        self._reading, self._sha256 = reading, sha256
-        self.schema = reading.schema
-
-    def read(self, names: Sequence[str], *, last: bool = False) -> Generator[pa.RecordBatch, None, None]:
-        found = ContentHash(self.schema.names)
-        for batch in self._reading.batches():
-            found.add(batch)
-            yield batch.select(list(names))
-        if found.sha256 != self._sha256:
-            raise InternalError(
-                "The table in the database is not the release that was verified: a type of the database may "
-                "hold its values otherwise. Nothing was written. Please report this."
-            )
-
-    def whole(self) -> pa.Table:
-        return pa.Table.from_batches(list(self.read(self.schema.names)), self.schema)

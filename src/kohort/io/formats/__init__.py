@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pyarrow as pa
 
 from kohort.errors import InputError, UnsupportedError
-from kohort.io.folders import Folder
+from kohort.io.folders import Files
 from kohort.io.source_file import COMPRESSIONS, SourceFile, plain_suffix, text_size
 
 if TYPE_CHECKING:
@@ -188,18 +188,19 @@ def format_to_write(path: str | Path) -> Format:
     return kind
 
 
-def source_format(path: str | Path) -> Format:
-    """The format of a file that is read, or of the files of a folder: one for all of them."""
-    path = Path(path)
-    if not path.is_dir():
-        return format_of(path)
-    kinds = {format_of(file): file for file in reversed(Folder.at(path).files)}
+def source_format(files: Files) -> Format:
+    """The format of the files of a table: one for all of them."""
+    kinds = {format_of(file): file for file in reversed(files.files)}
     if len(kinds) > 1:
         names = ", ".join(repr(file.name) for file in sorted(kinds.values()))
-        raise InputError(f"{path} has files of several formats: {names}. A table is in files of one format.")
+        raise InputError(
+            f"{files.path} has files of several formats: {names}. A table is in files of one format."
+        )
     (kind,) = kinds
-    if kind.whole:
-        raise UnsupportedError(f"{path} is a folder of {kinds[kind].suffix} files. Give the name of one.")
+    if kind.whole and files.is_folder:
+        raise UnsupportedError(
+            f"{files.path} is a folder of {kinds[kind].suffix} files. Give the name of one."
+        )
     return kind
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from kohort.data.baskets import Baskets
 from kohort.errors import UnsupportedError
 from kohort.io.baskets import BASKETS, BasketShape, recognized_baskets
+from kohort.io.folders import Files
 from kohort.io.formats import format_of
-from kohort.io.tables import refuse_unreadable
 from kohort.profiling.profile import profile_baskets
 from kohort.studio.worker.cells import first_rows, shortened
 from kohort.studio.worker.telling import Telling
@@ -23,7 +23,7 @@ _MOST_COMMON = 20
 def recognized(source: Source) -> Source:
     """The source with the shape of its baskets, where it holds one per line or is said to; else as it is."""
     path, said = Path(source["path"]), source.get("baskets")
-    refuse_unreadable(path)
+    Files.at(path)  # refused where it cannot be read
     if said is None and (source.get("header") is not None or format_of(path).name != "csv"):
         return source
     try:
