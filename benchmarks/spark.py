@@ -29,6 +29,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import hashlib
+import inspect
 import json
 import os
 import resource
@@ -52,10 +53,11 @@ import kohort.spark
 from benchmarks.large import DIVERSE, SEVEN, write_records
 from kohort.algorithms import Run
 from kohort.algorithms.kernels.group_costs import costs_by_group
+from kohort.keywords import request_of
+from kohort.pipeline import Request
 from kohort.pipeline.spark.coding import Coder
 from kohort.pipeline.spark.prepare import prepare_on_spark
 from kohort.pipeline.spark.regions import labels_of, region_problem
-from kohort.spark import _request
 from kohort.tables.spark_files import source_of_path
 from kohort.tables.spark_session import quiet, refuse_wrong_java
 
@@ -174,14 +176,14 @@ def by_buckets(spark: Any, path: Path, out: Path, asked: dict) -> dict:
 
     start, cpu = time.perf_counter(), _cpu_seconds()
     source = source_of_path(spark, str(path))
-    prepared = prepare_on_spark(source, _request(None, None, asked))
+    prepared = prepare_on_spark(source, _request(asked))
     coder = Coder.of(prepared)
     with quiet():
         share = min(1.0, _SAMPLE / prepared.problem.n_records)
-        ages = source.frame.select("age").sample(share, seed=0).toArrow().column("age").to_numpy()
+        ages = source.records.select("age").sample(share, seed=0).toArrow().column("age").to_numpy()
         limits = np.unique(np.quantile(ages, np.arange(1, _BUCKETS) / _BUCKETS)).tolist()
         bucket = sum(((F.col("age") > limit).cast("int") for limit in limits), F.lit(0))
-        records = source.frame.select(*coder.names, bucket.alias("bucket"))
+        records = source.records.select(*coder.names, bucket.alias("bucket"))
         types = {field.name: field.dataType.simpleString() for field in records.schema.fields}
         names = [a.name for a in prepared.attributes]
         schema = ", ".join(f"`{n}` {'string' if n in names else types[n]}" for n in coder.names)
@@ -196,6 +198,11 @@ def by_buckets(spark: Any, path: Path, out: Path, asked: dict) -> dict:
         "seconds": round(time.perf_counter() - start, 1),
         "spark_cpu_seconds": round(_cpu_seconds() - cpu, 1),
     }
+
+
+def _request(asked: dict) -> Request:
+    known = inspect.signature(ko.anonymize).parameters
+    return request_of({name: each.default for name, each in known.items()} | asked | {"engine": "spark"}, {})
 
 
 def _bucket_solver(whole: Any, coder: Coder) -> Any:

@@ -54,11 +54,11 @@ from kohort.sources import (
     is_named,
     named_files,
     original_of,
-    records_of,
     spec_and_folder,
     table_and_spec,
 )
 from kohort.tables.memory import MemoryTable
+from kohort.tables.source import records_of
 from kohort.verification import Verdict
 from kohort.verification.recorded import GivenRelease
 
@@ -131,7 +131,8 @@ def anonymize(
     Parameters
     ----------
     data
-        A pandas, Polars or PyArrow table, the path of a file, or `ko.database(...)`.
+        A pandas, Polars or PyArrow table, the path of a file, or `ko.database(...)`. Or a dataframe of
+        Spark's, which is anonymized on its cluster; with `engine="spark"`, the path is one that Spark reads.
     events, orphans
         A second table, of events, where `data` has one record for each person. `person` names the column that
         both have; it is published as a fresh pseudonym. Other columns may be of either table. With `items`, a

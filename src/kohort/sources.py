@@ -17,9 +17,9 @@ from kohort.io.databases import DatabaseTable
 from kohort.io.read_spec import parse_spec, read_spec
 from kohort.io.spec import Spec
 from kohort.pipeline import Request
-from kohort.publication.origin import open_original
-from kohort.tables.memory import MemoryTable
-from kohort.tables.source import Source
+from kohort.publication.origin import open_on_spark, open_original
+from kohort.tables.places import SparkData
+from kohort.tables.source import records_of
 
 
 def spec_and_folder(spec: str | Path | Mapping[str, Any]) -> tuple[Spec, Path]:
@@ -61,6 +61,8 @@ def original_of(
     progress: Any = None,
 ) -> Any:
     """A dataframe as it is, or the file of a path: read into memory, or in batches where it is large."""
+    if (there := SparkData.of(data)) is not None:
+        return open_on_spark(there, request, header=header)
     if is_named(data):
         return open_original(data, request, shape, progress=progress, header=header)
     return frame_or_file(data, shape, header=header)
@@ -76,11 +78,6 @@ def events_or_file(events: Any, header: bool | None) -> Any:
 def dataset_of(data: Any, shape: BasketShape | None = None, **reading: Any) -> Dataset:
     """The records of a dataframe or of a file."""
     return records_of(frame_or_file(data, shape, **reading))
-
-
-def records_of(source: Any) -> Dataset:
-    """The records of a dataframe or of a file that was read."""
-    return source.dataset if isinstance(source, Source) else MemoryTable(source)
 
 
 def arrow_table(dataset: Dataset) -> pa.Table:

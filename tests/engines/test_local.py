@@ -36,7 +36,7 @@ def test_an_engine_that_does_not_exist_is_refused():
     with pytest.raises(InputError, match="Did you mean 'local'"):
         check_engine("locale")
     people = ko.datasets.generate_hospital(20)
-    with pytest.raises(ko.UnsupportedError, match=r"use kohort.spark.anonymize"):
+    with pytest.raises(ko.UnsupportedError, match=r"a path, or a dataframe of Spark's"):
         ko.anonymize(people, quasi_identifiers=["sex"], others="drop", k=2, engine="spark")
 
 

@@ -135,6 +135,9 @@ class Published:
             fields.append(self.field(name, arrays[-1].type))
         return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
+    def close(self) -> None:
+        """Give up what is held elsewhere, such as on a cluster; here nothing is."""
+
     @cached_property
     def parted(self) -> tuple[pa.Table, pa.Table | None]:
         """The published tables in Arrow: the one, or that of people and that of events."""

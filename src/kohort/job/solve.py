@@ -15,7 +15,7 @@ from kohort.kernels.compile_time import compile_clock
 from kohort.pipeline.request import Request
 from kohort.problem.problem import Problem
 from kohort.recoding.recoding import Recoding
-from kohort.tables.places import refuse_cluster, refuse_too_large
+from kohort.tables.places import refuse_too_large
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,6 @@ def solve(
     with clock("solve"), compile_clock() as compiling:
         run = Run(time_limit=request.time_limit, excluded=lambda: compiling.seconds, **shared)
         compile_ahead(choice.names)
-        refuse_cluster(request.engine)
         refuse_too_large(problem.n_records)
         recoding = choice.solver.solve(problem, run)
     clock.set_apart("compile", compiling.seconds, of="solve")

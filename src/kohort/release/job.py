@@ -37,7 +37,8 @@ from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
 from kohort.release.release import Release
 from kohort.tables.memory import MemoryTable
-from kohort.tables.source import Source
+from kohort.tables.places import refuse_cluster
+from kohort.tables.source import Source, records_of
 from kohort.verification import Verification
 
 
@@ -63,10 +64,10 @@ def release_of(
     file = data if isinstance(data, Source) else None
     events_file = events if isinstance(events, Source) else None
     if dataset is None:
-        dataset = MemoryTable(data) if file is None else file.dataset
+        dataset = records_of(data)
     second = None
     if events is not None:
-        second = MemoryTable(events) if events_file is None else events_file.dataset
+        second = records_of(events)
     made = make_release(dataset, request, events=second, progress=progress, seconds=seconds, stop=stop)
     about_files = [note for found in (file, events_file) if found is not None for note in found.notes]
     origin = replace(origin, file=file, events_file=events_file)
@@ -89,6 +90,11 @@ def make_release(
     stop    once it returns True, the best solution so far is published
     compared  whether it is made for comparison only, although it gives people away with earlier releases
     """
+    if not dataset.in_one_place:
+        from kohort.release.on_spark import make_spark_release
+
+        return make_spark_release(dataset, request, progress=progress, seconds=seconds, stop=stop)
+    refuse_cluster(request.engine)
     clock = Clock({} if seconds is None else seconds)
     with clock("code"):
         prepared = prepare(sample_of(dataset, request), request, events)

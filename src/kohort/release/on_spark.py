@@ -8,17 +8,16 @@ from __future__ import annotations
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
 
-from kohort.algorithms import Progress, Run
+from kohort.algorithms import Progress, Run, Stop
 from kohort.errors import InputError, InternalError, KohortError, UnsupportedError
 from kohort.files.outputs import Outputs
 from kohort.io.baskets import BasketShape
@@ -26,22 +25,21 @@ from kohort.io.databases import DatabaseTable
 from kohort.job.choose import Choice
 from kohort.job.notes import extreme_caution, formula_sentences, model_notes, withholding_notes
 from kohort.job.order import PublishedOrder
-from kohort.job.publish import Published
 from kohort.job.solve import Clock
 from kohort.kernels.ahead import compile_ahead
 from kohort.pipeline import Request
-from kohort.pipeline.before_after import BeforeAfter
+from kohort.pipeline.spark.arranging import PublishedThere
 from kohort.pipeline.spark.prepare import SparkPrepared, prepare_on_spark, refuse_on_spark
 from kohort.pipeline.spark.solving import Made, choose_on_spark, solve_on_spark
 from kohort.pipeline.spark.verifying import Found, held_parts, original_columns, verify_on_spark
-from kohort.publication import DATAFRAME, Origin
 from kohort.recoding.groups import Groups
 from kohort.release.artefacts import Artefact
 from kohort.release.release import Release
 from kohort.release.targets import Target, WrittenTables
-from kohort.tables.spark import SparkParts, SparkTable, fingerprint
+from kohort.tables.spark import SparkTable, fingerprint
 from kohort.tables.spark_files import format_of_path, sha256_of_lines
-from kohort.tables.spark_session import give_up, spark_failures
+from kohort.tables.spark_session import give_up, spark_failures, spark_session
+from kohort.tables.table import Table
 from kohort.verification import checked_loss
 
 _EXACT = ("parquet", "orc", "json")  # formats that hold every value as it is
@@ -57,67 +55,16 @@ WHAT_IS_HASHED = (
 )
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class SparkRelease(Release):
-    """A release whose tables are on a cluster: `table` is a dataframe of Spark's; `write` takes a path.
-
-    What risk, utility and report need is counted on the cluster. `close` lets Spark give up what it holds.
-
-    parts        the published records in parts, which were verified, as Spark holds them
-    fingerprint  of these records: see `kohort.tables.spark.fingerprint`
-    """
-
-    dataset: SparkTable
-    parts: SparkParts
-    fingerprint: tuple[int, int] = (0, 0)
-
-    @cached_property
-    def sides(self) -> BeforeAfter:
-        """The original and the release for risk, utility and report: counts, and where to count."""
-        from kohort.pipeline.spark.sides import counted_sides
-
-        return counted_sides(self)
-
-    @cached_property
-    def table(self) -> Any:
-        """The published records, as a dataframe of Spark's; they are made from the parts that it holds."""
-        return self.parts.frame()
-
-    @property
-    def published_names(self) -> list[str]:
-        return list(self.parts.names)
-
-    @property
-    def original_rows(self) -> Any:
-        raise UnsupportedError("A release on a cluster does not know which original each record has.")
-
-    def sha256_of_original(self) -> str | None:
-        """The SHA-256 of the original's files; None for a dataframe."""
-        files = self.dataset.files
-        return None if files is None else files.sha256(self.table.sparkSession)
-
-    def close(self) -> None:
-        """Let Spark give up all that it holds of the release and of its original; `table` is gone then."""
-        give_up(self.parts.held)
-        self.dataset.release()
-
-    def _target(self, out: Any, events: Any) -> Target:
-        named = self.dataset.files is not None
-        return ClusterTarget(str(out), lambda: self.table.sparkSession, named, events)
-
-
 @dataclass(frozen=True)
 class ClusterTarget(Target):
     """A path that Spark writes, a folder of files; one that exists already is refused.
 
-    spark  gives the session of Spark's, which may have to be started
     named  whether the original is in files, which a commitment can be made to
     """
 
     out: str
-    spark: Callable[[], Any]
-    named: bool = True
     events: Any = None
+    named: bool = True
 
     @property
     def name(self) -> str:
@@ -142,7 +89,7 @@ class ClusterTarget(Target):
             raise UnsupportedError("The Spark engine does not write formulas: escape. Write Parquet instead.")
 
     def refuse_reads(self, shape: BasketShape | None, reads: Collection[Path | DatabaseTable | None]) -> None:
-        spark = self.spark()
+        spark = spark_session()
         with spark_failures(f"look at {self.out}"):
             files, path = _file_system(spark, self.out)
             if files.exists(path):
@@ -152,8 +99,7 @@ class ClusterTarget(Target):
     def tables(
         self, release: Release, outputs: Outputs, files: Collection[Path], progress: Progress | None
     ) -> Iterator[WrittenTables]:
-        assert isinstance(release, SparkRelease)
-        start, spark = time.perf_counter(), self.spark()
+        start, spark = time.perf_counter(), release.table.sparkSession
         with outputs.drafts(files) as draft_of, _draft(spark, self.out) as draft:
             _write_records(release, draft)
             release.seconds["write"] = time.perf_counter() - start
@@ -161,10 +107,11 @@ class ClusterTarget(Target):
             yield WrittenTables(draft_of, hashes, (WHAT_IS_HASHED,))
 
 
-def _write_records(release: SparkRelease, draft: str) -> None:
+def _write_records(release: Release, draft: str) -> None:
     """Write the records, and compare what is there then with what was verified."""
     kind, options = format_of_path(draft)
-    frame = release.table
+    frame, published = release.table, release.published
+    assert isinstance(published, PublishedThere)
     with spark_failures("write the release"):
         options |= _JSON if kind == "json" else {}
         chosen = {name: value for name, value in options.items() if name in (*_WRITING, *_JSON)}
@@ -173,7 +120,7 @@ def _write_records(release: SparkRelease, draft: str) -> None:
         if kind == "json":  # which tells neither the types of columns nor their order
             reader = reader.schema(frame.schema)
         written = reader.load(draft)
-    verified, found = release.fingerprint, fingerprint(written, list(written.columns))
+    verified, found = published.fingerprint, fingerprint(written, list(written.columns))
     same = found == verified if kind in _EXACT else found[0] == verified[0]
     if written.columns != list(frame.columns) or not same:
         raise InternalError(
@@ -225,31 +172,35 @@ def _sha256_of_folder(spark: Any, folder: str) -> str:
     return sha256_of_lines({PurePosixPath(unquote(row["path"])).name: row["sha256"] for row in found})
 
 
-RECORDS_PER_REGION = 2_000_000
-
-
 def make_spark_release(
-    table: SparkTable,
+    table: Table,
     request: Request,
     *,
     progress: Progress | None = None,
     seconds: dict[str, float] | None = None,
-    records_per_region: int = RECORDS_PER_REGION,
-    origin: Origin = DATAFRAME,
-) -> SparkRelease:
-    """Anonymize a table on a cluster and prove the result, or raise.
-
-    records_per_region  a region with at most as many records is solved by one worker
-    """
+    stop: Stop | None = None,
+) -> Release:
+    """Anonymize a table on a cluster and prove the result, or raise."""
+    assert isinstance(table, SparkTable)
+    if stop is not None:
+        raise UnsupportedError("A search on a cluster cannot be stopped: leave out 'stop'.")
     clock, run = Clock({} if seconds is None else seconds), Run(progress=progress)
+    try:
+        return _made(table, request, clock, run)
+    except BaseException:
+        table.release()
+        raise
+
+
+def _made(table: SparkTable, request: Request, clock: Clock, run: Run) -> Release:
     with clock("code"):
         run.report("counting values", 0.0)
         prepared = prepare_on_spark(table, request)
-        choice = choose_on_spark(prepared, records_per_region)
+        choice = choose_on_spark(prepared)
         before = fingerprint(prepared.frame, original_columns(prepared))
     with clock("solve"):
         compile_ahead(choice.names)
-        made = solve_on_spark(prepared, choice, records_per_region, run)
+        made = solve_on_spark(prepared, choice, run)
     try:
         with clock("verify"):
             run.report("solving, publishing and verifying", 0.0)
@@ -262,12 +213,10 @@ def make_spark_release(
                 raise
     finally:
         made.release()
-    return _release(prepared, choice, made, found, clock, origin)
+    return _release(prepared, choice, made, found, clock)
 
 
-def _release(
-    prepared: SparkPrepared, choice: Choice, made: Made, found: Found, clock: Clock, origin: Origin
-) -> SparkRelease:
+def _release(prepared: SparkPrepared, choice: Choice, made: Made, found: Found, clock: Clock) -> Release:
     request, verified = prepared.request, found.verified
     extremes = [extreme_caution(a) for a in prepared.attributes if a.name in found.extremes]
     notes = (
@@ -278,12 +227,12 @@ def _release(
         *model_notes(prepared.problem),
         *formula_sentences(found.formulas, request),
     )
-    return SparkRelease(
+    return Release(
         dataset=prepared.dataset,
         request=request,
         roles=prepared.roles,
         problem=prepared.problem,
-        published=Published(prepared.dataset, {}),
+        published=found.published,
         verdict=verified.verdict.cautioned(*extremes),
         loss=verified.loss or {},
         algorithm=choice.name,
@@ -295,7 +244,4 @@ def _release(
         recoding=made.recoding or Groups(np.zeros(0, dtype=np.int32)),
         scheme=made.scheme,
         cut_by_time=made.limited is not None,
-        origin=origin,
-        parts=found.parts,
-        fingerprint=found.shown,
     )

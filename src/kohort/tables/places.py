@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from kohort.errors import InputError, UnsupportedError, did_you_mean, in_bytes
 
+if TYPE_CHECKING:
+    from kohort.tables.spark import SparkTable
+
 ENGINES = ("local", "spark")
+RECORDS_PER_REGION = 2_000_000
 _RETIRED = ("memory", "streaming")
 
 
@@ -30,9 +37,49 @@ def refuse_cluster(engine: str) -> None:
     """Refuse the Spark engine where a table is anonymized on this machine."""
     if engine == "spark":
         raise UnsupportedError(
-            "engine: spark is for tables that Spark reads: use kohort.spark.anonymize in Python, or kohort "
-            "anonymize with --engine spark."
+            "engine: spark is for tables that Spark reads: a path, or a dataframe of Spark's. Leave it out."
         )
+
+
+@dataclass(frozen=True, eq=False)
+class SparkData:
+    """What Spark is to read: a dataframe of its own, or a path; and how.
+
+    order_by            the columns to sort a dataframe by first; then by all others that can be sorted
+    records_per_region  how many records a worker solves at a time
+    """
+
+    data: Any
+    order_by: Sequence[str] = ()
+    records_per_region: int = RECORDS_PER_REGION
+
+    @classmethod
+    def of(cls, data: Any) -> SparkData | None:
+        """What Spark is to read, if this is that already, or a dataframe of Spark's; else None."""
+        if isinstance(data, cls):
+            return data
+        return cls(data) if _is_frame(data) else None
+
+    def table(self) -> SparkTable:
+        """The table, with a number for each record."""
+        from kohort.tables.spark_files import source_of_frame, source_of_path
+        from kohort.tables.spark_session import spark_session
+
+        if isinstance(self.data, (str, Path)):
+            if self.order_by:
+                raise InputError("'order_by' is for dataframes: the records of files have an order.")
+            found = source_of_path(spark_session(), str(self.data))
+        elif _is_frame(self.data):
+            order = [self.order_by] if isinstance(self.order_by, str) else self.order_by
+            found = source_of_frame(self.data, order)
+        else:
+            raise InputError(f"A table is a dataframe of Spark's or a path, not {type(self.data).__name__}.")
+        found.records_per_region = self.records_per_region
+        return found
+
+
+def _is_frame(data: Any) -> bool:
+    return type(data).__module__.startswith("pyspark.sql")
 
 
 _MEMORY = Path("/proc/meminfo")

@@ -13,6 +13,7 @@ import pyarrow as pa
 from kohort.data.column import Column, refuse_uncodable
 from kohort.data.compact_column import CountedColumn, counted_column
 from kohort.errors import InputError, InternalError, UnsupportedError
+from kohort.tables.places import RECORDS_PER_REGION
 from kohort.tables.spark_cells import one_thread, unpacked
 from kohort.tables.spark_session import give_up, spark_failures
 from kohort.tables.table import Table
@@ -30,17 +31,19 @@ Batches = Iterator[pa.RecordBatch]
 class SparkTable(Table):
     """A table whose records Spark reads. The values of a column are counted once somebody asks for it.
 
-    frame  a dataframe with a column ROW: the number of each record, from 0 on
+    records a dataframe with a column ROW: the number of each record, from 0 on
     held   what Spark holds of it, to be given up at the end; None where it is read again
     files  the files that it is read from, as they are when it is opened; None of a dataframe
+    records_per_region  a region with at most as many records is solved by one worker
     """
 
     in_one_place = False
+    records_per_region = RECORDS_PER_REGION
 
     def __init__(
-        self, frame: Any, schema: pa.Schema, n_records: int, *, held: Any = None, files: Any = None
+        self, records: Any, schema: pa.Schema, n_records: int, *, held: Any = None, files: Any = None
     ) -> None:
-        self.frame = frame
+        self.records = records
         self.schema = schema
         self.names = tuple(schema.names)
         self.n_records = n_records
@@ -55,7 +58,7 @@ class SparkTable(Table):
     def _coded(self, name: str) -> Column:
         refuse_uncodable(name, self.field(name).type)
         column = counted_there(
-            self.frame,
+            self.records,
             name,
             "and the driver holds those of quasi-identifiers and sensitive columns. Round or shorten them "
             "first, or give it the role identifier.",
@@ -67,6 +70,9 @@ class SparkTable(Table):
                 "that gives the same records at every reading."
             )
         return column
+
+    def sha256(self) -> str | None:
+        return None if self.files is None else self.files.sha256(self.records.sparkSession)
 
     def release(self) -> None:
         """Let Spark give up what it holds."""

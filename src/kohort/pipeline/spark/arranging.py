@@ -8,15 +8,18 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from kohort.errors import UnsupportedError
+from kohort.job.publish import Published
 from kohort.pipeline.identifiers import MASK
 from kohort.pipeline.spark.coding import ORIGINAL, PERSON, Coder
 from kohort.pipeline.spark.prepare import SparkPrepared
-from kohort.tables.spark import ROW
+from kohort.tables.spark import ROW, SparkParts, SparkTable
 from kohort.tables.spark_cells import (
     compact_dictionary,
     dictionary_of_places,
@@ -26,10 +29,42 @@ from kohort.tables.spark_cells import (
     sorted_by,
     unpacked,
 )
+from kohort.tables.spark_session import give_up
 
 LABELS = pa.dictionary(pa.int32(), pa.string())  # one type, so that labels can be joined
 DEALT = "key long, number long, first long, records binary"
 Batches = Iterator[pa.RecordBatch]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PublishedThere(Published):
+    """A table as it is published on a cluster.
+
+    parts        the published records in parts, which were verified, as Spark holds them
+    fingerprint  of these records: see `kohort.tables.spark.fingerprint`
+    """
+
+    parts: SparkParts
+    fingerprint: tuple[int, int]
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.parts.names)
+
+    @cached_property
+    def native(self) -> Any:
+        """The published records as a dataframe of Spark's; they are made from the parts that it holds."""
+        return self.parts.frame()
+
+    @property
+    def originals(self) -> np.ndarray:
+        raise UnsupportedError("A release on a cluster does not know which original each record has.")
+
+    def close(self) -> None:
+        """Let Spark give up all that it holds of the release and of its original; `native` is gone then."""
+        give_up(self.parts.held)
+        assert isinstance(self.dataset, SparkTable)
+        self.dataset.release()
 
 
 def dealt(table: pa.Table, number: np.ndarray, keys: Sequence[int], first: int = 0) -> pa.RecordBatch:

@@ -54,7 +54,7 @@ def prepare_on_spark(table: SparkTable, request: Request) -> SparkPrepared:
     refuse_on_spark(request)
     plain = prepare(table, request)
     found = SparkPrepared(**{field.name: getattr(plain, field.name) for field in fields(plain)})
-    frame, person, n_people = table.frame, plain.roles.only("person"), None
+    frame, person, n_people = table.records, plain.roles.only("person"), None
     if person is not None:
         frame, n_people = with_people(frame, person, request.seed)
     if n_people is not None and n_people < table.n_records:

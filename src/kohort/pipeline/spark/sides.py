@@ -19,6 +19,7 @@ from kohort.data.domain import STAR
 from kohort.errors import UnsupportedError
 from kohort.pipeline.before_after import BeforeAfter, Classes, RecordCodes, Side
 from kohort.pipeline.size_counts import SizeCounts
+from kohort.pipeline.spark.arranging import PublishedThere
 from kohort.pipeline.spark.coding import ORIGINAL, PERSON, counted_values
 from kohort.problem.attribute import Attribute
 from kohort.tables.spark import CELL, ROW, SparkParts, cell, counted_there, hash_of_values, quoted, united
@@ -26,7 +27,7 @@ from kohort.tables.spark_cells import one_thread
 from kohort.tables.spark_session import spark_failures
 
 if TYPE_CHECKING:
-    from kohort.release.on_spark import SparkRelease
+    from kohort.release.release import Release
 
 MOST_DRAWN = 20_000
 """Records that are drawn to measure utility."""
@@ -230,9 +231,10 @@ def _values(part: Part, place: int, chosen: Any) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict({**columns, "n": pa.array(times, pa.int64())})
 
 
-def counted_sides(release: SparkRelease) -> CountedSides:
+def counted_sides(release: Release) -> CountedSides:
     """Both sides of a release on a cluster; the labels of each quasi-identifier are counted for it."""
-    parts, attributes = release.parts, release.problem.attributes
+    assert isinstance(release.published, PublishedThere)
+    parts, attributes = release.published.parts, release.problem.attributes
     frame = parts.frame(hidden=True)
     sensitive = tuple(
         counted_values(release.dataset.sensitive_column(n)) for n in release.roles.having("sensitive")

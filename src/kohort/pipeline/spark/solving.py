@@ -32,7 +32,7 @@ _ANY_SIZE = "mondrian"  # chosen where nobody asks for an algorithm: it is for t
 _PER_PART = 500_000  # records, about, of a part that a worker verifies
 
 
-def choose_on_spark(prepared: SparkPrepared, records_per_region: int) -> Choice:
+def choose_on_spark(prepared: SparkPrepared) -> Choice:
     """The algorithm that solves the regions; where people have several records, one that may."""
     request, problem = prepared.request, prepared.problem
     if prepared.person is not None:  # promises to people that the whole table breaks are kept by uniting
@@ -44,7 +44,7 @@ def choose_on_spark(prepared: SparkPrepared, records_per_region: int) -> Choice:
         choice = choose(problem, request)
     if prepared.person is None:
         return choice
-    return _counting_people(choice, prepared.problem, request, _largest_region(choice, records_per_region))
+    return _counting_people(choice, prepared.problem, request, _largest_region(choice, prepared))
 
 
 @dataclass(frozen=True)
@@ -122,14 +122,14 @@ class Made:
             self.held.release()
 
 
-def solve_on_spark(prepared: SparkPrepared, choice: Choice, records_per_region: int, run: Run) -> Made:
+def solve_on_spark(prepared: SparkPrepared, choice: Choice, run: Run) -> Made:
     """The published records, with their originals beside them; workers make them when they are asked for."""
     n_parts = -(-prepared.problem.n_records // _PER_PART)  # the same on any number of executors
     with spark_failures("deal out the records"):
         keys = partition_keys(prepared.frame.sparkSession, n_parts)
     arrangement = Arrangement.of(prepared)
     if issubclass(ALGORITHMS[choice.name].recoding, Groups):
-        largest = _largest_region(choice, records_per_region)
+        largest = _largest_region(choice, prepared)
         return _made_in_regions(prepared, choice, arrangement, keys, largest, run)
     return _made_by_maps(prepared, choice, arrangement, keys)
 
@@ -200,9 +200,9 @@ def _solver(choice: Choice) -> Solver:
     return choice.solver.without_bound() if isinstance(choice.solver, Algorithm) else choice.solver
 
 
-def _largest_region(choice: Choice, asked: int) -> int:
+def _largest_region(choice: Choice, prepared: SparkPrepared) -> int:
     """How many records a region may have, that the algorithm solves in reasonable time and memory."""
-    return int(min(asked, ALGORITHMS[choice.name].largest_region))
+    return int(min(prepared.dataset.records_per_region, ALGORITHMS[choice.name].largest_region))
 
 
 def _seconds(prepared: SparkPrepared, choice: Choice, n_regions: int) -> float | None:

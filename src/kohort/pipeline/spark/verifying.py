@@ -15,7 +15,7 @@ from kohort.data.compact_column import CountedColumn
 from kohort.data.formulas import formula_cells
 from kohort.errors import InputError, InternalError, UnsupportedError
 from kohort.job.notes import shows_extremes
-from kohort.pipeline.spark.arranging import Arrangement
+from kohort.pipeline.spark.arranging import Arrangement, PublishedThere
 from kohort.pipeline.spark.coding import ORIGINAL, PERSON, counted_values
 from kohort.pipeline.spark.prepare import SparkPrepared
 from kohort.problem.sensitive import SensitiveAttribute
@@ -38,17 +38,15 @@ from kohort.verification import (
 class Found:
     """What was found in the published records.
 
-    parts     the published records, as they were verified
+    published the published records, as they were verified
     extremes  columns that show their least or greatest value although few people have it
     formulas  how many texts of each column begin like a formula
-    shown     the fingerprint of what is published
     """
 
-    parts: SparkParts
+    published: PublishedThere
     verified: Verification
     extremes: frozenset[str]
     formulas: dict[str, int]
-    shown: tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +138,9 @@ def verify_on_spark(
     formulas: Counter[str] = Counter()
     for row in found:
         formulas.update(row[3])
-    return Found(parts, verified, frozenset().union(*(row[2] for row in found)), dict(formulas), shown)
+    extremes = frozenset().union(*(row[2] for row in found))
+    published = PublishedThere(prepared.dataset, {}, parts=parts, fingerprint=shown)
+    return Found(published, verified, extremes, dict(formulas))
 
 
 def _known_people(parts: Any) -> dict[str, int]:
