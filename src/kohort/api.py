@@ -13,7 +13,6 @@ import pyarrow as pa
 from kohort.algorithms import Algorithm, ItemsAlgorithm, Stop
 from kohort.algorithms.mining import closed_records
 from kohort.comparison import Comparison, Frontier, Settings, compare_releases, trace_frontier
-from kohort.data.dataset import Dataset
 from kohort.data.hierarchies.build_hierarchy import Builder
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
@@ -59,6 +58,7 @@ from kohort.sources import (
 )
 from kohort.tables.memory import MemoryTable
 from kohort.tables.source import records_of
+from kohort.tables.table import Table
 from kohort.verification import Verdict
 from kohort.verification.recorded import GivenRelease
 
@@ -437,7 +437,7 @@ def _sha256(release: Any) -> str | None:
     return sha256_of_source(release) if isinstance(release, (str, Path)) else None
 
 
-def _release_table(table: Any, spec: Spec, header: bool | None) -> Dataset:
+def _release_table(table: Any, spec: Spec, header: bool | None) -> Table:
     """A published table, which may be a file."""
     if is_named(table):
         table = read_release(table, spec.shape, formulas=spec.formulas, header=header).table

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from kohort.data.column import Column, text_of
-from kohort.data.dataset import Dataset
 from kohort.data.hierarchies.build_hierarchy import Builder, FileSource, from_spec
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
@@ -21,6 +20,7 @@ from kohort.pipeline.approval import Analyses, Recipient
 from kohort.problem.promises import ItemInference, KAnonymity, KmAnonymity, Model
 from kohort.problem.roles import OF_ONE_COLUMN, Role, Roles
 from kohort.profiling.roles import suggest_hierarchy
+from kohort.tables.table import Table
 
 __all__ = [
     "Promise",
@@ -141,7 +141,7 @@ def _items(items: Items | Mapping[str, Source] | str | None) -> Items | None:
     return Items(column, _hierarchy(column, source))
 
 
-def proposed_hierarchies(given: Mapping[str, Any], tables: Sequence[Dataset]) -> dict[str, Source]:
+def proposed_hierarchies(given: Mapping[str, Any], tables: Sequence[Table]) -> dict[str, Source]:
     """Hierarchies for quasi-identifiers that were given as a list of names: codes get masks, others none.
 
     tables  the table or, where there are events as well, the two; a column is taken from the one that has it

@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.api import anonymize
-from kohort.data.dataset import Dataset
 from kohort.errors import InfeasibleError, InputError
 from kohort.extras import missing_package
 from kohort.job.public import HoldsOriginal
@@ -22,6 +21,7 @@ from kohort.problem.promises import KAnonymity, Model
 from kohort.risk.assess import attributes_of_both
 from kohort.risk.linkage import ClassIndex
 from kohort.tables.memory import MemoryTable
+from kohort.tables.table import Table
 from kohort.verification.covering import read_covering
 
 try:
@@ -194,7 +194,7 @@ class Anonymizer(HoldsOriginal, OneToOneFeatureMixin, TransformerMixin, BaseEsti
         names = [f"x{i}" for i in range(checked.shape[1])]
         return pa.table({name: _arrow(name, checked[:, i]) for i, name in enumerate(names)})
 
-    def _class_of(self, new: Dataset) -> np.ndarray:
+    def _class_of(self, new: Table) -> np.ndarray:
         """The class of each new record, -1 where none covers it."""
         sides, n = self._sides, self._sides.n_records
         both = attributes_of_both(self.release_.dataset, new, self.release_.request)

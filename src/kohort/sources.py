@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from kohort.data.dataset import Dataset
 from kohort.errors import InputError
 from kohort.files.outputs import Outputs
 from kohort.io.baskets import BasketShape
@@ -20,6 +19,7 @@ from kohort.pipeline import Request
 from kohort.publication.origin import open_on_spark, open_original
 from kohort.tables.places import SparkData
 from kohort.tables.source import records_of
+from kohort.tables.table import Table
 
 
 def spec_and_folder(spec: str | Path | Mapping[str, Any]) -> tuple[Spec, Path]:
@@ -75,12 +75,12 @@ def events_or_file(events: Any, header: bool | None) -> Any:
     return frame_or_file(events, header=header if isinstance(events, (str, Path)) else None)
 
 
-def dataset_of(data: Any, shape: BasketShape | None = None, **reading: Any) -> Dataset:
+def dataset_of(data: Any, shape: BasketShape | None = None, **reading: Any) -> Table:
     """The records of a dataframe or of a file."""
     return records_of(frame_or_file(data, shape, **reading))
 
 
-def arrow_table(dataset: Dataset) -> pa.Table:
+def arrow_table(dataset: Table) -> pa.Table:
     """The records as a table of PyArrow."""
     return pa.table({name: dataset.arrow(name) for name in dataset.names})
 

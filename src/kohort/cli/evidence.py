@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from kohort.cli.bundles import ReleaseReading
     from kohort.cli.console import Output
     from kohort.cli.verify import Evidence
-    from kohort.data.dataset import Dataset
     from kohort.io.databases import DatabaseTable
     from kohort.io.spec import Spec
     from kohort.pipeline import Request
     from kohort.tables.source import Source
+    from kohort.tables.table import Table
     from kohort.verification import Together, Verdict
 
 
@@ -116,13 +116,13 @@ def _named(files: str) -> tuple[Path, Path | None, Path | None]:
 
 
 def review_facts(
-    published: Dataset,
+    published: Table,
     request: Request,
     verdict: Verdict,
     *,
     on: str | None,
     population: Path | None,
-    original: Dataset | None,
+    original: Table | None,
 ) -> dict[str, Any]:
     """The date of a review (by default today), its findings, and whether the release still stands."""
     from kohort.io.tables import read_table

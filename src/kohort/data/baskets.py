@@ -6,6 +6,7 @@ import csv
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -13,9 +14,11 @@ import pyarrow.compute as pc
 
 from kohort.data.column import Column, code_column
 from kohort.data.counting import count_nearly_sorted, count_pairs
-from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, counted
+
+if TYPE_CHECKING:
+    from kohort.tables.table import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +149,7 @@ def _is_list(kind: pa.DataType) -> bool:
 
 
 def read_baskets(
-    dataset: Dataset, name: str, *, separator: str | None = None, multiset: bool = False
+    dataset: Table, name: str, *, separator: str | None = None, multiset: bool = False
 ) -> Baskets:
     """The items column in codes; with a separator, its cells are texts, split as in a CSV file."""
     dataset.require([name])

@@ -13,14 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
-    from kohort.data.dataset import Dataset
+    from kohort.tables.table import Table
 
 _BEGINS = r"^[=+\-@\t\r\n]"
 _BEGINS_ESCAPED = r"^'*[=+\-@\t\r\n]"  # also with apostrophes before it, so that escaping can be undone
 _JUST_A_NUMBER = r"^[+\-]?[0-9.,]*([eE][+\-]?[0-9]+)?%?$"
 
 
-def formula_cells(dataset: Dataset) -> dict[str, int]:
+def formula_cells(dataset: Table) -> dict[str, int]:
     """The number of cells of each column, its name included, that spreadsheets take for formulas."""
     counts = {name: dataset.formulas_in(name) + count_formulas(pa.array([name])) for name in dataset.names}
     return {name: count for name, count in counts.items() if count}

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from kohort.data.dataset import Dataset
 from kohort.errors import InputError
 from kohort.io.certificate import Certificate, CertifiedModel
 from kohort.io.certificate_claims import CheckedClaim
 from kohort.io.signature import is_signed_by, read_public_key, signature_path
 from kohort.job.public import commitment_to
 from kohort.problem.promises import MODELS, Model
+from kohort.tables.table import Table
 from kohort.verification import (
     JoinedTables,
     Verification,
@@ -88,7 +88,7 @@ def _compared(name: str, certified: str, found: str | None, missing: str) -> Che
 
 
 def verify_certified(
-    published: Dataset, certificate: Certificate, *, events: Dataset | None = None
+    published: Table, certificate: Certificate, *, events: Table | None = None
 ) -> Verification:
     """Measure the promises of a certificate on the published table, without a spec.
 
@@ -138,7 +138,7 @@ def verify_certified(
     return Verification(verdict)
 
 
-def _joined(people: Dataset, events: Dataset | None, certificate: Certificate) -> JoinedTables | None:
+def _joined(people: Table, events: Table | None, certificate: Certificate) -> JoinedTables | None:
     """The people and events of a release joined; None where it is one table."""
     if (certificate.events is None) != (events is None):
         raise InputError(

@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from kohort.data.column import Column
 from kohort.data.counting import distinct_rows
-from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InfeasibleError, InputError, UnsupportedError, counted
@@ -32,6 +31,7 @@ from kohort.problem.attribute import Attribute
 from kohort.problem.promises import NO_CONTEXT, KAnonymity, Model
 from kohort.problem.sensitive import group_counts
 from kohort.recoding.recoding import PublishedColumn, Recoding
+from kohort.tables.table import Table
 from kohort.verification import Verdict
 from kohort.version import __version__
 
@@ -98,7 +98,7 @@ class Applied(HoldsOriginal):
 
 
 def apply_maps(
-    maps: Maps, dataset: Dataset, *, unseen: str = "error", k: int | None = None, key: bytes | None = None
+    maps: Maps, dataset: Table, *, unseen: str = "error", k: int | None = None, key: bytes | None = None
 ) -> Applied:
     """Recode a table by maps; with a k, verify the result against their models with that k, or raise.
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from kohort.algorithms import ItemsAlgorithm, parameters_of
 from kohort.data.baskets import Baskets, by_cooccurrence, read_baskets, with_counts_above
-from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR
 from kohort.data.hierarchies.build_hierarchy import Builder, Order
 from kohort.data.hierarchies.checks import check
@@ -22,11 +21,12 @@ from kohort.problem.problem import Problem
 from kohort.problem.promises import ItemInference
 from kohort.recoding.item_nodes import DROPPED, ItemNodes
 from kohort.recoding.recoding import Recoding
+from kohort.tables.table import Table
 
 DEFAULT_HIERARCHY = Order("frequency", fanout=5)
 
 
-def items_problem(dataset: Dataset, request: Request) -> ItemsProblem | None:
+def items_problem(dataset: Table, request: Request) -> ItemsProblem | None:
     """The problem of the items column, with all records as one class; None without such a column."""
     items = request.items
     if items is None:

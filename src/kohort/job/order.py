@@ -17,10 +17,10 @@ import numpy as np
 from kohort.data.arrow_values import value_codes
 from kohort.data.column import Column
 from kohort.data.counting import row_keys
-from kohort.data.dataset import Dataset
 from kohort.job.prepare import Prepared
 from kohort.job.publish import Published
 from kohort.job.two_files import grouped_by_person
+from kohort.tables.table import Table
 from kohort.verification import Caution
 
 
@@ -133,7 +133,7 @@ def _find_sorters(prepared: Prepared, published: Published) -> tuple[Sorter, ...
     return tuple(found)
 
 
-def _sorted_by(dataset: Dataset, name: str, rows: np.ndarray) -> np.ndarray:
+def _sorted_by(dataset: Table, name: str, rows: np.ndarray) -> np.ndarray:
     """These records sorted by a column; those with the same value keep their order."""
     return rows[np.argsort(value_codes(dataset.taken(name, rows)), kind="stable")]
 

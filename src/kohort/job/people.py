@@ -9,7 +9,6 @@ import numpy as np
 
 from kohort.data.arrow_values import person_codes, record_weights
 from kohort.data.counting import distinct_rows
-from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError, counted
 from kohort.pipeline.request import Request
@@ -17,9 +16,10 @@ from kohort.problem.attribute import Attribute, PopulationRows
 from kohort.problem.histories import Histories
 from kohort.problem.promises import Model, Population
 from kohort.problem.roles import Roles
+from kohort.tables.table import Table
 
 
-def persons_of(dataset: Dataset, roles: Roles) -> np.ndarray | None:
+def persons_of(dataset: Table, roles: Roles) -> np.ndarray | None:
     """The number of each record's person, from 0 on; None where every record is that of another person.
 
     Then counting people is counting records, and the search is the same as without the role. Where there are
@@ -35,7 +35,7 @@ def persons_of(dataset: Dataset, roles: Roles) -> np.ndarray | None:
     return None if int(units.max()) + 1 == len(units) else units
 
 
-def _checked_households(dataset: Dataset, name: str, person: str | None) -> np.ndarray:
+def _checked_households(dataset: Table, name: str, person: str | None) -> np.ndarray:
     """The number of each record's household; raises InputError where a person is in two of them."""
     households = checked_persons(dataset, name)
     if person is None:
@@ -52,7 +52,7 @@ def _checked_households(dataset: Dataset, name: str, person: str | None) -> np.n
     return households
 
 
-def checked_persons(dataset: Dataset, name: str) -> np.ndarray:
+def checked_persons(dataset: Table, name: str) -> np.ndarray:
     """The number of each record's person; raises InputError where it is missing, or one person is all."""
     persons = refuse_missing_persons(dataset, name)
     if len(persons) > 1 and int(persons.max()) == 0:
@@ -63,7 +63,7 @@ def checked_persons(dataset: Dataset, name: str) -> np.ndarray:
     return persons
 
 
-def refuse_missing_persons(dataset: Dataset, name: str) -> np.ndarray:
+def refuse_missing_persons(dataset: Table, name: str) -> np.ndarray:
     """The number of each record's person; raises InputError where it is missing."""
     persons = person_codes(name, dataset.arrow(name))
     if missing := int((persons < 0).sum()):
@@ -75,7 +75,7 @@ def refuse_missing_persons(dataset: Dataset, name: str) -> np.ndarray:
 
 
 def histories_of(
-    dataset: Dataset,
+    dataset: Table,
     request: Request,
     nothing: np.ndarray | None = None,
     columns_of_events: frozenset[str] = frozenset(),
@@ -94,9 +94,7 @@ def histories_of(
     return Histories(persons, slots, nothing, columns_of_events)
 
 
-def _checked_slots(
-    dataset: Dataset, name: str, persons: np.ndarray, nothing: np.ndarray | None
-) -> np.ndarray:
+def _checked_slots(dataset: Table, name: str, persons: np.ndarray, nothing: np.ndarray | None) -> np.ndarray:
     """The number of each record's slot; raises InputError where it is missing, or two records share one."""
     column = dataset.column(name)
     missing = int(column.counts[-1]) if column.has_null else 0
@@ -119,7 +117,7 @@ def _checked_slots(
     return column.codes
 
 
-def weights_of(dataset: Dataset, roles: Roles) -> np.ndarray | None:
+def weights_of(dataset: Table, roles: Roles) -> np.ndarray | None:
     """The sampling weight of each record; None without a column of weights.
 
     Raises InputError for weights that are missing, or no positive and finite numbers.
@@ -136,7 +134,7 @@ def weights_of(dataset: Dataset, roles: Roles) -> np.ndarray | None:
     return weights
 
 
-def population_of(models: Sequence[Model]) -> Dataset | None:
+def population_of(models: Sequence[Model]) -> Table | None:
     """The table of the population that some models name; None where none does."""
     named = [model.population for model in models if hasattr(model, "population")]
     for population in named:
@@ -147,7 +145,7 @@ def population_of(models: Sequence[Model]) -> Dataset | None:
     return named[0].table if named else None
 
 
-def check_population(everybody: Dataset | None, dataset: Dataset, names: Sequence[str]) -> None:
+def check_population(everybody: Table | None, dataset: Table, names: Sequence[str]) -> None:
     """Raise InputError where a population is given and lacks a column or somebody of the table."""
     if everybody is None:
         return
@@ -164,14 +162,14 @@ def check_population(everybody: Dataset | None, dataset: Dataset, names: Sequenc
         )
 
 
-def population_rows(everybody: Dataset, attributes: Sequence[Attribute]) -> PopulationRows:
+def population_rows(everybody: Table, attributes: Sequence[Attribute]) -> PopulationRows:
     """The population in the codes of a problem."""
     columns = [_leaves(everybody, attribute) for attribute in attributes]
     rows, counts, _ = distinct_rows(np.column_stack(columns) + 1)  # no code is below 0
     return PopulationRows(rows - 1, counts)
 
 
-def _leaves(everybody: Dataset, attribute: Attribute) -> np.ndarray:
+def _leaves(everybody: Table, attribute: Attribute) -> np.ndarray:
     column = everybody.column(attribute.name)
     if not isinstance(attribute.domain, Hierarchy):
         raise UnsupportedError(
@@ -182,6 +180,6 @@ def _leaves(everybody: Dataset, attribute: Attribute) -> np.ndarray:
     return np.array([leaf_of.get(text, -1) for text in column.texts], dtype=np.int64)[column.codes]
 
 
-def _texts(dataset: Dataset, name: str) -> list[str | None]:
+def _texts(dataset: Table, name: str) -> list[str | None]:
     column = dataset.column(name)
     return [column.texts[code] for code in column.codes.tolist()]

@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.algorithms import ALGORITHMS
-from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InfeasibleError, InputError, UnsupportedError
@@ -39,6 +38,7 @@ from kohort.problem.promises import ClassCounts, KAnonymity, Model, RiskLimit, T
 from kohort.problem.roles import Roles
 from kohort.problem.sensitive import SensitiveAttribute
 from kohort.tables.memory import MemoryTable
+from kohort.tables.table import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class Prepared:
     elsewhere   the people of a table that is not here, where they have several records; else None
     """
 
-    dataset: Dataset
+    dataset: Table
     request: Request
     roles: Roles
     attributes: tuple[Attribute, ...]
@@ -135,7 +135,7 @@ class Prepared:
         return {name: s.hierarchy for name, s in self.sensitive.items() if s.hierarchy is not None}
 
 
-def prepare(dataset: Dataset, request: Request, events: Dataset | None = None) -> Prepared:
+def prepare(dataset: Table, request: Request, events: Table | None = None) -> Prepared:
     """Prepare a table: settle roles, code its columns, and build the domains of quasi-identifiers.
 
     events  the table of events beside one of people: the two are joined first
@@ -151,7 +151,7 @@ def prepare(dataset: Dataset, request: Request, events: Dataset | None = None) -
     return _prepared(files.table, request, files)
 
 
-def _prepared(dataset: Dataset, request: Request, files: TwoFiles | None = None) -> Prepared:
+def _prepared(dataset: Table, request: Request, files: TwoFiles | None = None) -> Prepared:
     roles = settled_roles(dataset, request)
     quasi_identifiers = roles.having("quasi-identifier")
     if request.items is not None and not quasi_identifiers:
@@ -187,7 +187,7 @@ def _prepared(dataset: Dataset, request: Request, files: TwoFiles | None = None)
     )
 
 
-def _published_values(dataset: Dataset, roles: Roles, perturbed: Mapping[str, pa.Array]) -> Dataset:
+def _published_values(dataset: Table, roles: Roles, perturbed: Mapping[str, pa.Array]) -> Table:
     """The sensitive columns as they are published: promises are about these."""
     names = roles.having("sensitive")
     if not set(names) & set(perturbed):
@@ -204,7 +204,7 @@ def _refuse_dropping(models: Sequence[Model]) -> None:
             )
 
 
-def settled_roles(dataset: Dataset, request: Request) -> Roles:
+def settled_roles(dataset: Table, request: Request) -> Roles:
     """A role for every column of the table."""
     roles = request.roles.settled(dataset.names)
     for name, treatment in request.treatments.items():
@@ -221,7 +221,7 @@ def settled_roles(dataset: Dataset, request: Request) -> Roles:
     return roles
 
 
-def refuse_nulls(tables: Sequence[Dataset], request: Request, roles: Roles) -> None:
+def refuse_nulls(tables: Sequence[Table], request: Request, roles: Roles) -> None:
     """Raise InputError where a quasi-identifier of these tables has missing values and may not."""
     if request.nulls != "refuse":
         return
@@ -278,7 +278,7 @@ def sample_size(share: float, n_records: int) -> int:
     return int(Fraction(str(share)) * n_records)
 
 
-def sample_of(dataset: Dataset, request: Request) -> Dataset:
+def sample_of(dataset: Table, request: Request) -> Table:
     """The records that are drawn, in their order; all of them where the share is 1.
 
     They come from the key and the seed or, without a key, from the operating system, as noise does.

@@ -16,7 +16,6 @@ from kohort.data.baskets import joined
 from kohort.data.codebook import codebook_of, with_codebook
 from kohort.data.compact_column import smallest_type
 from kohort.data.counting import count_codes, stretches_of
-from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR
 from kohort.data.process import give_memory_back
 from kohort.job.prepare import Prepared
@@ -30,6 +29,7 @@ from kohort.pipeline.shift import days_of_people, shifted
 from kohort.recoding.recoding import PublishedColumn, Recoding
 from kohort.tables.batches import BatchTable, PublishedTable
 from kohort.tables.memory import MemoryTable
+from kohort.tables.table import Table
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -53,7 +53,7 @@ class Published:
     files    the tables of people and of events that were joined for it; None where there is one table
     """
 
-    dataset: Dataset
+    dataset: Table
     columns: Columns
     kept: np.ndarray | None = None
     broken: str | None = None
@@ -92,7 +92,7 @@ class Published:
         return self.dataset.n_records - self.n_records
 
     @cached_property
-    def shown(self) -> Dataset:
+    def shown(self) -> Table:
         """The published table, to be looked at by a stranger; see `PublishedTable`."""
         if isinstance(self.dataset, BatchTable):
             return PublishedTable(self.dataset, self.names, self.columns, self.kept)

@@ -16,12 +16,12 @@ import pyarrow.compute as pc
 
 from kohort.data.arrow_values import take_records
 from kohort.data.codebook import codebook_of, with_codebook
-from kohort.data.dataset import Dataset
 from kohort.errors import InfeasibleError, InputError, counted
 from kohort.job.people import refuse_missing_persons
 from kohort.late import LateModule
 from kohort.pipeline.request import Request
 from kohort.tables.memory import MemoryTable
+from kohort.tables.table import Table
 from kohort.verification import WrittenCheck
 
 if TYPE_CHECKING:
@@ -45,11 +45,11 @@ class TwoFiles:
     orphans  how many events were left out, because their person is not in the table of people
     """
 
-    people: Dataset
-    events: Dataset
+    people: Table
+    events: Table
     key: str
     items: str | None
-    table: Dataset
+    table: Table
     person: np.ndarray
     nothing: np.ndarray
     orphans: int
@@ -101,7 +101,7 @@ def _taken(table: pa.Table, names: list[str], rows: np.ndarray) -> pa.Table:
     return pa.table([take_records(table[name], rows) for name in names], schema=pa.schema(fields))
 
 
-def _like(original: Dataset, table: pa.Table) -> Any:
+def _like(original: Table, table: pa.Table) -> Any:
     """A published table as the kind of dataframe that its original is."""
     plain = [
         column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
@@ -118,7 +118,7 @@ def grouped_by_person(rows: np.ndarray, person: np.ndarray) -> np.ndarray:
     return rows[np.argsort(first[number], kind="stable")]
 
 
-def join_files(people: Dataset, events: Dataset, request: Request) -> TwoFiles:
+def join_files(people: Table, events: Table, request: Request) -> TwoFiles:
     """Join the events to their people; what does not fit together is refused, with its number."""
     asked = request.events
     if asked is None:
@@ -141,7 +141,7 @@ def join_files(people: Dataset, events: Dataset, request: Request) -> TwoFiles:
     return _joined(people, events, asked.key, items, owner, orphans)
 
 
-def _owners(people: Dataset, events: Dataset, key: str) -> np.ndarray:
+def _owners(people: Table, events: Table, key: str) -> np.ndarray:
     """Per event the number of its person in the table of people; -1: not there."""
     for table in (people, events):
         refuse_missing_persons(table, key)
@@ -156,7 +156,7 @@ def _owners(people: Dataset, events: Dataset, key: str) -> np.ndarray:
 
 
 def _joined(
-    people: Dataset, events: Dataset, key: str, items: str | None, owner: np.ndarray, orphans: int
+    people: Table, events: Table, key: str, items: str | None, owner: np.ndarray, orphans: int
 ) -> TwoFiles:
     n_events = np.bincount(owner[owner >= 0], minlength=people.n_records)
     order = np.argsort(owner, kind="stable")[orphans:]
@@ -177,7 +177,7 @@ def _joined(
     return TwoFiles(people, events, key, items, table, person, nothing, orphans)
 
 
-def _nested(events: Dataset, items: str, order: np.ndarray, sizes: np.ndarray) -> tuple[pa.Field, pa.Array]:
+def _nested(events: Table, items: str, order: np.ndarray, sizes: np.ndarray) -> tuple[pa.Field, pa.Array]:
     """The items of each person as a list; that of a person without any is empty."""
     values = take_records(events.arrow(items), order)
     if missing := values.null_count:
@@ -191,12 +191,12 @@ def _nested(events: Dataset, items: str, order: np.ndarray, sizes: np.ndarray) -
     return pa.field(items, lists.type), lists
 
 
-def _nullable(events: Dataset, name: str) -> pa.Field:
+def _nullable(events: Table, name: str) -> pa.Field:
     """The type of a column of the events and what a file said about it; values of it may be missing."""
     return with_codebook(pa.field(name, events.arrow(name).type), codebook_of(events.field(name)))
 
 
-def _padded(events: Dataset, name: str, event_of: np.ndarray) -> pa.ChunkedArray | pa.Array:
+def _padded(events: Table, name: str, event_of: np.ndarray) -> pa.ChunkedArray | pa.Array:
     """A column of the events, one value per joined record; missing where there is no event."""
     return take_records(events.arrow(name), pa.array(event_of, mask=event_of < 0))
 

@@ -13,7 +13,6 @@ import pyarrow as pa
 from kohort.data.baskets import Baskets, read_baskets
 from kohort.data.column import Column, code_column
 from kohort.data.counting import count_pairs, distinct_rows
-from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.job.people import weights_of
@@ -23,6 +22,7 @@ from kohort.problem.attribute import Attribute
 from kohort.problem.histories import Histories
 from kohort.problem.promises import PersonCells
 from kohort.tables.memory import MemoryTable
+from kohort.tables.table import Table
 from kohort.verification.covering import Covering, covering_of
 from kohort.verification.histories import history_of_record
 from kohort.verification.reading import Reading, read_labels
@@ -294,7 +294,7 @@ def before_after(release: Release) -> BeforeAfter:
     )
 
 
-def _genuine(release: Release) -> tuple[Dataset, np.ndarray]:
+def _genuine(release: Release) -> tuple[Table, np.ndarray]:
     """The published records and their originals, without counterfeits: figures are about people."""
     if not release.counterfeits:
         rows = np.arange(release.dataset.n_records) if release.rows is None else release.rows
@@ -303,7 +303,7 @@ def _genuine(release: Release) -> tuple[Dataset, np.ndarray]:
     return MemoryTable(release.arrow.filter(pa.array(originals >= 0))), originals[originals >= 0]
 
 
-def _labels(release: Release, published: Dataset, attribute: Attribute, rows: np.ndarray) -> Column:
+def _labels(release: Release, published: Table, attribute: Attribute, rows: np.ndarray) -> Column:
     """The labels of a column; where classes publish their means, the intervals that these stand for."""
     if release.request.publish.get(attribute.name, "interval") == "interval":
         return published.column(attribute.name)
@@ -321,7 +321,7 @@ def _starred(column: Column) -> np.ndarray:
     return np.array([text == STAR for text in column.texts], dtype=bool)[column.codes]
 
 
-def _baskets(release: Release, published: Dataset) -> BasketPair | None:
+def _baskets(release: Release, published: Table) -> BasketPair | None:
     if release.items is None:
         return None
     request = release.request.items

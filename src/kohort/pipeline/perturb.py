@@ -12,13 +12,13 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.data.column import Column
-from kohort.data.dataset import Dataset
 from kohort.errors import InputError
 from kohort.problem.perturbations import Limits, Noise, Perturbation, Pram, RankSwap, Rounding
+from kohort.tables.table import Table
 
 
 def perturbed_columns(
-    dataset: Dataset, perturbations: Mapping[str, Perturbation], key: bytes | None, seed: int
+    dataset: Table, perturbations: Mapping[str, Perturbation], key: bytes | None, seed: int
 ) -> dict[str, pa.Array]:
     """The perturbed columns by name; raises InputError for a column that the perturbation is not for.
 
@@ -39,7 +39,7 @@ def generator_of(key: bytes | None, seed: int, name: str) -> np.random.Generator
     return np.random.default_rng(int.from_bytes(drawn, "big"))
 
 
-def _perturbed(dataset: Dataset, name: str, how: Perturbation, rng: np.random.Generator) -> pa.Array:
+def _perturbed(dataset: Table, name: str, how: Perturbation, rng: np.random.Generator) -> pa.Array:
     column = dataset.column(name)
     if isinstance(how, Pram):
         return _post_randomized(column, how, rng)
@@ -167,7 +167,7 @@ def _typed(found: np.ndarray, kind: pa.DataType, how: Perturbation, decimals: in
 
 
 def perturbation_notes(
-    dataset: Dataset, perturbations: Mapping[str, Perturbation], made: Mapping[str, pa.Array]
+    dataset: Table, perturbations: Mapping[str, Perturbation], made: Mapping[str, pa.Array]
 ) -> list[str]:
     """Sentences on what was done to each column, what it did to its mean and variance, and what it is not."""
     notes = []
@@ -196,7 +196,7 @@ def _figures(column: Column, made: pa.Array) -> str:
     )
 
 
-def _share_changed(dataset: Dataset, name: str, made: Mapping[str, pa.Array]) -> str:
+def _share_changed(dataset: Table, name: str, made: Mapping[str, pa.Array]) -> str:
     column = dataset.column(name)
     after = made[name].cast(pa.string()).to_pylist()
     changed = sum(column.texts[code] != text for code, text in zip(column.codes.tolist(), after))

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from kohort.data.dataset import Dataset
 from kohort.data.hierarchies.checks import check
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, did_you_mean
@@ -19,6 +18,7 @@ from kohort.job.publish import Published
 from kohort.pipeline.request import Request
 from kohort.problem.attribute import Attribute
 from kohort.problem.roles import Roles
+from kohort.tables.table import Table
 from kohort.verification import JoinedTables, Original, Verification, join_tables, verify
 
 
@@ -42,13 +42,13 @@ def verify_published(prepared: Prepared, published: Published) -> Verification:
 
 
 def verify_release(
-    published: Dataset,
+    published: Table,
     request: Request,
     *,
-    original: Dataset | None = None,
+    original: Table | None = None,
     order: np.ndarray | None = None,
-    events: Dataset | None = None,
-    original_events: Dataset | None = None,
+    events: Table | None = None,
+    original_events: Table | None = None,
     rows: np.ndarray | None = None,
     counterfeits: int | None = None,
 ) -> Verification:
@@ -90,7 +90,7 @@ def _population(request: Request, names: Sequence[str]) -> tuple[Attribute, ...]
 
 
 def _refuse_incomplete(
-    request: Request, original: Dataset | None, events: Dataset | None, original_events: Dataset | None
+    request: Request, original: Table | None, events: Table | None, original_events: Table | None
 ) -> None:
     """Refuse one table of two, and two tables where the spec asks for one."""
     if (request.events is None) != (events is None):
@@ -103,13 +103,13 @@ def _refuse_incomplete(
         raise InputError("The original is two tables, people and events: give both of them, or none.")
 
 
-def _joined(people: Dataset, events: Dataset, request: Request) -> JoinedTables:
+def _joined(people: Table, events: Table, request: Request) -> JoinedTables:
     assert request.events is not None
     items = None if request.items is None else request.items.column
     return join_tables(people, events, request.events.key, items)
 
 
-def _refuse_unknown(published: Dataset, request: Request) -> None:
+def _refuse_unknown(published: Table, request: Request) -> None:
     items = [] if request.items is None else [request.items.column]
     for name in (*request.roles.having("quasi-identifier"), *items):
         if name not in published.names:
@@ -120,8 +120,8 @@ def _refuse_unknown(published: Dataset, request: Request) -> None:
 
 
 def _original(
-    original: Dataset,
-    events: Dataset | None,
+    original: Table,
+    events: Table | None,
     request: Request,
     order: np.ndarray | None,
     rows: np.ndarray | None,
@@ -144,7 +144,7 @@ def _original(
     return Original(table, roles, attributes, items, rows=rows, order=order, treatments=treatments)
 
 
-def _sensitive_hierarchies(published: Dataset, request: Request) -> dict[str, Hierarchy]:
+def _sensitive_hierarchies(published: Table, request: Request) -> dict[str, Hierarchy]:
     """Hierarchies of sensitive columns, over the values that are published."""
     found = {}
     for name in {model.attribute for model in request.models if model.attribute is not None}:

@@ -14,7 +14,6 @@ from kohort.algorithms.again.history_keeping import HistoryKeeping
 from kohort.algorithms.again.m_invariance import MInvariance
 from kohort.algorithms.kernels.group_costs import costs_by_group
 from kohort.algorithms.solver import Solver
-from kohort.data.dataset import Dataset
 from kohort.errors import InfeasibleError, InternalError
 from kohort.job.again.counterfeits import n_counterfeits, refuse_counterfeits, with_counterfeits
 from kohort.job.again.tie import TiedRelease, tie_to_ledger
@@ -39,6 +38,7 @@ from kohort.release.release import Release
 from kohort.tables.memory import MemoryTable
 from kohort.tables.places import refuse_cluster
 from kohort.tables.source import Source, records_of
+from kohort.tables.table import Table
 from kohort.verification import Verification
 
 
@@ -47,7 +47,7 @@ def release_of(
     request: Request,
     *,
     events: Any = None,
-    dataset: Dataset | None = None,
+    dataset: Table | None = None,
     origin: Origin = DATAFRAME,
     progress: Progress | None = None,
     seconds: dict[str, float] | None = None,
@@ -75,10 +75,10 @@ def release_of(
 
 
 def make_release(
-    dataset: Dataset,
+    dataset: Table,
     request: Request,
     *,
-    events: Dataset | None = None,
+    events: Table | None = None,
     progress: Progress | None = None,
     seconds: dict[str, float] | None = None,
     stop: Stop | None = None,

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from kohort.data.dataset import Dataset
 from kohort.errors import InputError, counted
 from kohort.files.outputs import Outputs
 from kohort.io.databases import DatabaseTable
@@ -41,6 +40,7 @@ from kohort.release.artefacts import (
 )
 from kohort.release.facts import release_facts
 from kohort.release.targets import Target, target_of
+from kohort.tables.table import Table
 from kohort.verification import Claim, Verdict
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Release(HoldsOriginal):
         "send these back."
     )
 
-    dataset: Dataset
+    dataset: Table
     request: Request
     roles: Roles
     problem: Problem
@@ -138,7 +138,7 @@ class Release(HoldsOriginal):
         return self.published.arrow
 
     @property
-    def shown(self) -> Dataset:
+    def shown(self) -> Table:
         """The published table in codes; two tables are joined."""
         return self.published.shown
 

@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kohort.algorithms import Progress
-from kohort.data.dataset import Dataset
 from kohort.data.formulas import unescaped
 from kohort.errors import InputError, InternalError, UnsupportedError
 from kohort.files.outputs import Outputs
@@ -33,6 +32,7 @@ from kohort.pipeline import Request
 from kohort.pipeline.verify_release import verify_release
 from kohort.tables.batches import BatchTable
 from kohort.tables.memory import MemoryTable
+from kohort.tables.table import Table
 from kohort.verification import WrittenCheck
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ def _verify(release: Release, written: ReadBack, events: ReadBack | None) -> Non
     """Refuse a table that does not keep the promises, or is not what was verified."""
     if isinstance(release.dataset, BatchTable):
         held = [name for role in HELD for name in release.roles.having(role) if name in written.schema.names]
-        found: Dataset = BatchTable(written, held)
+        found: Table = BatchTable(written, held)
     else:
         found = MemoryTable(written.whole())
     second = None if events is None else MemoryTable(events.whole())

@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from kohort.algorithms import Progress, Run
 from kohort.data.column import Column
-from kohort.data.dataset import Dataset
 from kohort.errors import InputError, UnsupportedError, counted, did_you_mean, percent
 from kohort.job.columns import build_attributes
 from kohort.parameters import Seed, Within, check_option
@@ -36,6 +35,7 @@ from kohort.risk.class_tally import (
 from kohort.risk.linkage import ClassIndex
 from kohort.risk.order import order_attack
 from kohort.tables.memory import MemoryTable
+from kohort.tables.table import Table
 from kohort.verification.covering import read_covering
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def population_of(release: Release, population: Any, labels: tuple[Column, ...],
     Both tables are read together, so that an interval covers values that only one of them has.
     O(distinct people * classes * attributes) at most, mostly far less.
     """
-    everybody = population if isinstance(population, Dataset) else MemoryTable(population)
+    everybody = population if isinstance(population, Table) else MemoryTable(population)
     refuse_lacking(everybody, [column.name for column in labels])
     attributes = attributes_of_both(release.dataset, everybody, release.request)
     n = release.dataset.n_records
@@ -74,7 +74,7 @@ def population_of(release: Release, population: Any, labels: tuple[Column, ...],
     )
 
 
-def refuse_lacking(population: Dataset, names: Sequence[str]) -> None:
+def refuse_lacking(population: Table, names: Sequence[str]) -> None:
     """Refuse a population without one of these quasi-identifiers."""
     for name in names:
         if name not in population.names:
@@ -91,7 +91,7 @@ def people_fitting(
     return ClassIndex(classes, coverings).count_people(list(people.codes.T), people.sizes, run)
 
 
-def attributes_of_both(original: Dataset | None, other: Dataset, request: Request) -> tuple[Attribute, ...]:
+def attributes_of_both(original: Table | None, other: Table, request: Request) -> tuple[Attribute, ...]:
     """The quasi-identifiers over the records of an original, if there is one, and then of another table.
 
     Hierarchies that are built from the data are built from both; values that a given one lacks are covered

@@ -18,9 +18,9 @@ import numpy as np
 from kohort.data.arrow_values import value_codes
 from kohort.data.column import Column
 from kohort.data.counting import distinct_rows
-from kohort.data.dataset import Dataset
 from kohort.errors import counted
 from kohort.pipeline.before_after import BeforeAfter
+from kohort.tables.table import Table
 from kohort.verification.covering import Covering
 
 if TYPE_CHECKING:
@@ -270,7 +270,7 @@ def _at(column: Sighted, place: np.ndarray) -> Sighted:
     return replace(column, first=column.first[place], last=column.last[place], true=column.true[place])
 
 
-def _kept_columns(original: Dataset, names: Sequence[str], rows: np.ndarray) -> list[Sighted]:
+def _kept_columns(original: Table, names: Sequence[str], rows: np.ndarray) -> list[Sighted]:
     """The columns that are published as they are and may be sorted, in the order of these records."""
     found = []
     for name in names:

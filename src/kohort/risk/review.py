@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from kohort.algorithms import Run
-from kohort.data.dataset import Dataset
 from kohort.errors import InputError, counted, percent
 from kohort.pipeline.approval import Recipient
 from kohort.pipeline.before_after import BeforeAfter, classes_of
@@ -17,6 +16,7 @@ from kohort.pipeline.request import Request
 from kohort.problem.promises import RiskLimit
 from kohort.risk.assess import attributes_of_both, people_fitting, refuse_lacking
 from kohort.risk.knowledge import KnownTable, Sets, sweep
+from kohort.tables.table import Table
 from kohort.verification import Check, Verdict
 from kohort.verification.promises import OF_CLASSES, Counts, Values, stated
 
@@ -102,13 +102,13 @@ def _sentence(facts: dict[str, Any]) -> str:
 
 
 def review_release(
-    published: Dataset,
+    published: Table,
     request: Request,
     verdict: Verdict,
     *,
     on: date,
-    population: Dataset | None = None,
-    original: Dataset | None = None,
+    population: Table | None = None,
+    original: Table | None = None,
 ) -> list[Check]:
     """The findings of a review on a date; the release still stands if none of them fails.
 
@@ -156,7 +156,7 @@ def _limits(request: Request) -> list[RiskLimit]:
     return [model for model in request.models if isinstance(model, RiskLimit)]
 
 
-def _recipient_limits(published: Dataset, request: Request, recipient: Recipient) -> Check:
+def _recipient_limits(published: Table, request: Request, recipient: Recipient) -> Check:
     """Whether the limits on the risk hold for what a recipient may know."""
     if request.roles.only("person") is not None:
         words = "People have several records, which cannot be counted as people in the release alone"
@@ -173,7 +173,7 @@ def _recipient_limits(published: Dataset, request: Request, recipient: Recipient
 
 
 def _in_population(
-    published: Dataset, request: Request, population: Dataset, original: Dataset | None
+    published: Table, request: Request, population: Table, original: Table | None
 ) -> list[Check]:
     """Whether the population contains the people of the release, and whether limits hold within it."""
     names = request.roles.having("quasi-identifier")

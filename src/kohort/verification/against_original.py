@@ -12,9 +12,9 @@ import pyarrow as pa
 from kohort.data.arrow_values import take_records
 from kohort.data.column import Column
 from kohort.data.counting import Pairs, count_pairs
-from kohort.data.dataset import Dataset
 from kohort.errors import counted
 from kohort.problem.roles import Roles
+from kohort.tables.table import Table
 from kohort.verification.reading import Reading
 from kohort.verification.scale import Scale, moment_as_written
 from kohort.verification.verdict import Check
@@ -23,7 +23,7 @@ _CLOCK = re.compile(r"^([0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]*[1-9])?)\.?0*$")
 
 
 def check_columns(
-    published: Dataset, kept: Sequence[str], hidden: Sequence[str], replaced: Sequence[str]
+    published: Table, kept: Sequence[str], hidden: Sequence[str], replaced: Sequence[str]
 ) -> Check:
     """Check that the published table has the columns it should have, and no identifier."""
     problems = []
@@ -42,7 +42,7 @@ def check_columns(
     return Check("columns", True, "The columns are those of the spec; no identifier is published.")
 
 
-def check_columns_alone(published: Dataset, roles: Roles, treatments: Mapping[str, str]) -> Check:
+def check_columns_alone(published: Table, roles: Roles, treatments: Mapping[str, str]) -> Check:
     """Check, without the original, that no dropped identifier and no column without a role is published."""
     shown = [name for name in roles.dropped(treatments) if name in published.names]
     if shown:
@@ -54,7 +54,7 @@ def check_columns_alone(published: Dataset, roles: Roles, treatments: Mapping[st
     return Check("columns", True, "No identifier is published, and no column that the spec does not name.")
 
 
-def label_pairs(published: Dataset, readings: Sequence[Reading], rows: np.ndarray | slice) -> list[Pairs]:
+def label_pairs(published: Table, readings: Sequence[Reading], rows: np.ndarray | slice) -> list[Pairs]:
     """Per attribute the distinct pairs of a label and an original value, and how often each occurs.
 
     rows  per published record the number of its original; a slice where all are in their order
@@ -90,7 +90,7 @@ def _coverage(reading: Reading, pairs: Pairs) -> Check:
 
 
 def check_conserved(
-    published: Dataset, original: Dataset, names: Sequence[str], rows: np.ndarray | slice
+    published: Table, original: Table, names: Sequence[str], rows: np.ndarray | slice
 ) -> list[Check]:
     """Check that columns which must stay as they are do so, record by record."""
     checks = []
@@ -109,7 +109,7 @@ def check_conserved(
     return checks
 
 
-def check_together(published: Dataset, original: Dataset, names: Sequence[str]) -> list[Check]:
+def check_together(published: Table, original: Table, names: Sequence[str]) -> list[Check]:
     """Check that columns which must stay as they are have the values of the original, in whatever order."""
     checks = []
     for name in names:
@@ -128,7 +128,7 @@ def check_together(published: Dataset, original: Dataset, names: Sequence[str]) 
     return checks
 
 
-def _changed_values(published: Dataset, original: Dataset, name: str, rows: np.ndarray | slice) -> int:
+def _changed_values(published: Table, original: Table, name: str, rows: np.ndarray | slice) -> int:
     """The number of records with another value than in the original."""
     after, before = published.arrow(name), original.arrow(name)
     if after.type == before.type and after.equals(_taken(before, rows)):
@@ -144,7 +144,7 @@ def _taken(array: pa.ChunkedArray, rows: np.ndarray | slice) -> pa.ChunkedArray:
     return array if all_in_order else take_records(array, rows)
 
 
-def common_numbers(published: Dataset, original: Dataset, name: str) -> tuple[np.ndarray, np.ndarray]:
+def common_numbers(published: Table, original: Table, name: str) -> tuple[np.ndarray, np.ndarray]:
     """A number per published and per original record, equal wherever their values are equal.
 
     Numbers and times are compared as such: 1.0 is 1.
@@ -205,7 +205,7 @@ def _hashable(value: Any) -> Any:
 
 
 def matching_rows(
-    published: Dataset, original: Dataset, readings: Sequence[Reading], conserved: Sequence[str]
+    published: Table, original: Table, readings: Sequence[Reading], conserved: Sequence[str]
 ) -> np.ndarray | None:
     """Match published records to originals in the same order, some left out; None if that is impossible.
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from kohort.data.baskets import Baskets
 from kohort.data.counting import Pairs
-from kohort.data.dataset import Dataset
 from kohort.errors import InputError, counted
 from kohort.problem.perturbations import PERTURBATIONS
+from kohort.tables.table import Table
 from kohort.verification.against_original import (
     check_columns,
     check_conserved,
@@ -63,7 +63,7 @@ class Alignment:
     counterfeits: int = 0
 
 
-def align(published: Dataset, original: Original, demands: Demands, shown: Baskets | None) -> Alignment:
+def align(published: Table, original: Original, demands: Demands, shown: Baskets | None) -> Alignment:
     """Find the originals of the published records, and compare the two.
 
     shown  the published baskets; None where no column holds items
@@ -81,7 +81,7 @@ def align(published: Dataset, original: Original, demands: Demands, shown: Baske
     return replace(found, checks=(columns, *found.checks, *people), readings=readings)
 
 
-def _people(published: Dataset, original: Original, demands: Demands, found: Alignment) -> list[Check]:
+def _people(published: Table, original: Original, demands: Demands, found: Alignment) -> list[Check]:
     """Check that linked records are linked as in the original, and dates are shifted person by person."""
     person = demands.linked_by
     if person is None or found.rows is None or person not in published.names:
@@ -100,7 +100,7 @@ def _people(published: Dataset, original: Original, demands: Demands, found: Ali
 
 @dataclass(frozen=True, eq=False)
 class _Comparison:
-    published: Dataset
+    published: Table
     original: Original
     demands: Demands
     readings: Sequence[Reading]

@@ -14,22 +14,22 @@ import pyarrow.compute as pc
 
 from kohort.data.column import Column
 from kohort.data.counting import stretches_of
-from kohort.data.dataset import Dataset
 from kohort.errors import InternalError, counted
+from kohort.tables.table import Table
 from kohort.verification.scale import exact_number
 from kohort.verification.verdict import Caution
 
 Encoded = tuple[pa.Array, Sequence[pa.Array]]
 
 
-class AsWritten(Dataset):
+class AsWritten(Table):
     """A published table whose quasi-identifiers have a code for every text that is written.
 
     A reader of a text file sees three values in `30`, `30.0` and `30.00`, though they are one number: records
     that differ so are no class. In typed columns equal numbers are equal.
     """
 
-    def __init__(self, table: Dataset, quasi_identifiers: Iterable[str]) -> None:
+    def __init__(self, table: Table, quasi_identifiers: Iterable[str]) -> None:
         self.table, self.apart = table, frozenset(quasi_identifiers)
         self.names, self.n_records = table.names, table.n_records
         self._sensitive: dict[str, Column] = {}
@@ -53,7 +53,7 @@ class AsWritten(Dataset):
     def taken(self, name: str, rows: np.ndarray) -> pa.ChunkedArray | pa.Array:
         return self.table.taken(name, rows)
 
-    def hands_on(self, name: str, other: Dataset) -> bool:
+    def hands_on(self, name: str, other: Table) -> bool:
         return self.table.hands_on(name, other)
 
 

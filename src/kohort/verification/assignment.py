@@ -15,8 +15,8 @@ from itertools import pairwise
 import numpy as np
 
 from kohort.data.counting import distinct_rows
-from kohort.data.dataset import Dataset
 from kohort.problem.attribute import Attribute
+from kohort.tables.table import Table
 from kohort.verification.against_original import common_numbers
 from kohort.verification.basket_fit import BasketFit, TooLarge
 from kohort.verification.reading import read_labels
@@ -35,8 +35,8 @@ class Assignment:
 
 
 def assign_records(
-    published: Dataset,
-    original: Dataset,
+    published: Table,
+    original: Table,
     attributes: Sequence[Attribute],
     conserved: Sequence[str],
     baskets: BasketFit | None = None,
@@ -57,7 +57,7 @@ def assign_records(
 
 
 def count_without_original(
-    published: Dataset, original: Dataset, attributes: Sequence[Attribute], conserved: Sequence[str]
+    published: Table, original: Table, attributes: Sequence[Attribute], conserved: Sequence[str]
 ) -> int:
     """The fewest published records that are left without an original, however the others are assigned."""
     shown, before = _rows(published, original, attributes, conserved, None)
@@ -79,8 +79,8 @@ class _Rows:
 
 
 def _rows(
-    published: Dataset,
-    original: Dataset,
+    published: Table,
+    original: Table,
     attributes: Sequence[Attribute],
     conserved: Sequence[str],
     baskets: BasketFit | None,
@@ -100,7 +100,7 @@ def _rows(
     )
 
 
-def _tests(published: Dataset, attributes: Sequence[Attribute], baskets: BasketFit | None) -> list[Test]:
+def _tests(published: Table, attributes: Sequence[Attribute], baskets: BasketFit | None) -> list[Test]:
     """Per column of codes: which pairs of a published and an original code fit."""
     tests: list[Test] = [read_labels(published.column(a.name).texts, a).covers for a in attributes]
     if baskets is not None:

@@ -9,19 +9,19 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.data.column import Column
-from kohort.data.dataset import Dataset
 from kohort.data.domain import STAR
 from kohort.errors import counted
 from kohort.problem.attribute import Attribute
 from kohort.tables.memory import MemoryTable
+from kohort.tables.table import Table
 from kohort.verification.classes import PublishedClasses
 from kohort.verification.demands import Demands, Original
 from kohort.verification.verdict import Check
 
-Read = tuple[Dataset, Original | None, tuple[Check, ...]]
+Read = tuple[Table, Original | None, tuple[Check, ...]]
 
 
-def read_averages(published: Dataset, demands: Demands, original: Original | None) -> Read:
+def read_averages(published: Table, demands: Demands, original: Original | None) -> Read:
     """The published table with intervals in the place of means, so that all else can be read as always.
 
     An interval is that of the originals of a class. Where it is not known which records these are, there is
@@ -50,7 +50,7 @@ def read_averages(published: Dataset, demands: Demands, original: Original | Non
     return MemoryTable(pa.table(arrays)), known, tuple(checks)
 
 
-def _rows(published: Dataset, demands: Demands, original: Original) -> np.ndarray | None:
+def _rows(published: Table, demands: Demands, original: Original) -> np.ndarray | None:
     """Per published record its original, where that is known."""
     if original.rows is not None:
         everybody = np.arange(original.dataset.n_records)

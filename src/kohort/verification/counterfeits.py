@@ -13,9 +13,9 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.data.counting import distinct_rows
-from kohort.data.dataset import Dataset
 from kohort.errors import counted
 from kohort.tables.memory import MemoryTable
+from kohort.tables.table import Table
 from kohort.verification.demands import Demands, Original
 from kohort.verification.promises import Stated, stated
 from kohort.verification.verdict import Check, Verdict
@@ -28,7 +28,7 @@ class SetApart:
     genuine  per published record whether it is somebody's; None where nobody says which are not
     """
 
-    published: Dataset
+    published: Table
     original: Original | None
     genuine: np.ndarray | None = None
     checks: tuple[Check, ...] = ()
@@ -39,7 +39,7 @@ class SetApart:
         return 0 if self.genuine is None else int((~self.genuine).sum())
 
 
-def set_apart(published: Dataset, demands: Demands, original: Original | None) -> SetApart:
+def set_apart(published: Table, demands: Demands, original: Original | None) -> SetApart:
     """Set the records apart that, by the publisher or the order file, have no original (number -1)."""
     given = None if original is None else original.rows if original.rows is not None else original.order
     if original is None or not isinstance(given, np.ndarray) or not (given == -1).any():
@@ -65,7 +65,7 @@ def _array(original: Original) -> np.ndarray | None:
     return original.rows
 
 
-def _taken(published: Dataset, chosen: np.ndarray) -> Dataset:
+def _taken(published: Table, chosen: np.ndarray) -> Table:
     return MemoryTable(
         pa.table({name: published.taken(name, np.flatnonzero(chosen)) for name in published.names})
     )
@@ -88,7 +88,7 @@ def check_number(number: int, demands: Demands, original: Original, *, least: bo
 
 
 def _check_classes(
-    published: Dataset, names: Sequence[str], genuine: np.ndarray, models: Sequence[Stated]
+    published: Table, names: Sequence[str], genuine: np.ndarray, models: Sequence[Stated]
 ) -> Check:
     """Whether every counterfeit looks like at least k people."""
     k = max((int(p.number("k")) for p in stated(models) if p.name == "k-anonymity"), default=1)

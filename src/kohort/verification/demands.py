@@ -9,11 +9,11 @@ from typing import Protocol
 import numpy as np
 
 from kohort.data.baskets import Baskets
-from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.problem.attribute import Attribute
 from kohort.problem.perturbations import Perturbation
 from kohort.problem.roles import Roles
+from kohort.tables.table import Table
 from kohort.verification.promises import Stated
 
 
@@ -139,7 +139,7 @@ class Original:
     counterfeits  how many were announced; None: nobody says
     """
 
-    dataset: Dataset
+    dataset: Table
     roles: Roles
     attributes: tuple[Attribute, ...]
     items: OriginalItems | None = None

@@ -14,8 +14,8 @@ from functools import cached_property
 import numpy as np
 
 from kohort.data.column import Column
-from kohort.data.dataset import Dataset
 from kohort.errors import counted
+from kohort.tables.table import Table
 from kohort.verification.classes import PublishedClasses
 from kohort.verification.demands import Original
 from kohort.verification.promises import OF_CLASSES, Counts, Promise
@@ -144,9 +144,7 @@ def check_links(person: Column, slot: Column | None) -> list[Check]:
     return checks
 
 
-def check_people(
-    published: Dataset, original: Original, rows: np.ndarray, person: str, *, sure: bool
-) -> Check:
+def check_people(published: Table, original: Original, rows: np.ndarray, person: str, *, sure: bool) -> Check:
     """Check that pseudonyms link exactly the records that are of one person in the original.
 
     rows  per published record its original

@@ -17,10 +17,10 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.data.compact_column import CountedColumn
-from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import counted
 from kohort.problem.attribute import Attribute
+from kohort.tables.table import Table
 from kohort.verification.against_original import check_coverage, label_pairs
 from kohort.verification.as_written import AsWritten, cautions_of_spelling, compare_codes
 from kohort.verification.measure import COST_NAMES, PublishedTable, measure_costs
@@ -104,7 +104,7 @@ class PartFound:
     known: dict[str, np.ndarray] = field(default_factory=dict)
 
 
-def verify_part(published: Dataset, original: Dataset, demands: PartDemands) -> PartFound:
+def verify_part(published: Table, original: Table, demands: PartDemands) -> PartFound:
     """Measure every promise on a part of a published table that has whole classes, and compare the records.
 
     original  the same records as they were, in the same order
@@ -146,7 +146,7 @@ def verify_part(published: Dataset, original: Dataset, demands: PartDemands) -> 
     return PartFound(verdict, measure_costs(table), certainty, counts, known)
 
 
-def _of_part(attribute: Attribute, original: Dataset) -> Attribute:
+def _of_part(attribute: Attribute, original: Table) -> Attribute:
     column = attribute.column
     assert isinstance(column, CountedColumn)
     values = original.arrow(attribute.name)

@@ -17,14 +17,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kohort.data.column import Column
-from kohort.data.dataset import Dataset
 from kohort.problem.attribute import Attribute
+from kohort.tables.table import Table
 from kohort.verification.covering import read_covering
 from kohort.verification.promises import Counts, Promise, Values
 from kohort.verification.promises.exact import LONG
 
 
-def persons_in_release(original: Dataset, name: str, rows: np.ndarray | slice) -> np.ndarray:
+def persons_in_release(original: Table, name: str, rows: np.ndarray | slice) -> np.ndarray:
     """A number for the person of each published record; records without a person count as one person's."""
     encoded = original.arrow(name).combine_chunks().dictionary_encode()
     codes = pc.fill_null(encoded.indices.cast(pa.int64()), len(encoded.dictionary))

@@ -10,15 +10,15 @@ from math import sqrt
 import numpy as np
 
 from kohort.data.column import Column
-from kohort.data.dataset import Dataset
 from kohort.problem.perturbations import Limits, Noise, Perturbation, Pram, RankSwap, Rounding
+from kohort.tables.table import Table
 from kohort.verification.verdict import Check
 
 SIGMAS = 7
 """Chance alone exceeds so many standard deviations once in 10^11 times."""
 
 
-def check_hidden(published: Dataset, original: Dataset | None, treatments: Mapping[str, str]) -> list[Check]:
+def check_hidden(published: Table, original: Table | None, treatments: Mapping[str, str]) -> list[Check]:
     """A failing check for each mask that tells records apart, and for pseudonyms that are original values."""
     failing = []
     for name in (name for name in published.names if treatments.get(name) in ("mask", "pseudonym")):
@@ -34,8 +34,8 @@ def check_hidden(published: Dataset, original: Dataset | None, treatments: Mappi
 
 
 def check_perturbed(
-    published: Dataset,
-    original: Dataset | None,
+    published: Table,
+    original: Table | None,
     name: str,
     how: Perturbation,
     rows: np.ndarray | slice | None,

@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.data.column import whole_number
-from kohort.data.dataset import Dataset
 from kohort.data.ledger import HASH_BYTES, NOBODY, Ledger, LedgerEntry
+from kohort.tables.table import Table
 from kohort.verification.together import SIGNATURES, promises_of
 from kohort.verification.verdict import Check
 
@@ -32,9 +32,9 @@ class GivenRelease:
     rows       per published record the number of its original; None where that is not known
     """
 
-    published: Dataset
+    published: Table
     sha256: str | None = None
-    original: Dataset | None = None
+    original: Table | None = None
     rows: np.ndarray | None = None
 
 
@@ -75,7 +75,7 @@ def _labels_of(entry: LedgerEntry) -> list[tuple[str | None, ...]]:
     return list(zip(*entry.labels.values()))
 
 
-def _labels_in(entry: LedgerEntry, published: Dataset) -> list[tuple[str | None, ...]]:
+def _labels_in(entry: LedgerEntry, published: Table) -> list[tuple[str | None, ...]]:
     """The published labels of each record."""
     columns = [published.column(name) for name in entry.labels if name in published.names]
     texts = [[column.texts[code] for code in column.codes.tolist()] for column in columns]
@@ -125,7 +125,7 @@ def _replaced_too_early(ledger: Ledger, number: int, there: set[bytes]) -> bool:
     return any(bytes(ledger.people[person]) in there for person in gone)
 
 
-def _people(original: Dataset, name: str) -> list[str]:
+def _people(original: Table, name: str) -> list[str]:
     values = original.arrow(name)
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
@@ -139,7 +139,7 @@ def _spelled(value: object) -> str:
     return value if isinstance(value, str) else pa.scalar(value).cast(pa.string()).as_py()
 
 
-def _hashed_column(published: Dataset, name: str, key: bytes) -> list[bytes]:
+def _hashed_column(published: Table, name: str, key: bytes) -> list[bytes]:
     column = published.sensitive_column(name)
     numbers = column.kind in ("integer", "float")
     hashes = _hashed_values(name, column.texts, key, numbers=numbers)

@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import numpy as np
 
 from kohort.data.column import Column
-from kohort.data.dataset import Dataset
 from kohort.errors import counted
+from kohort.tables.table import Table
 from kohort.verification.scale import Scale
 from kohort.verification.verdict import Check
 
@@ -17,7 +17,7 @@ _DAY = 86_400_000_000_000  # nanoseconds
 
 
 def check_shifted(
-    published: Dataset, original: Dataset, name: str, rows: np.ndarray, persons: np.ndarray, most: int
+    published: Table, original: Table, name: str, rows: np.ndarray, persons: np.ndarray, most: int
 ) -> Check:
     """Check that all dates of a person moved by the same number of days: at most `most`, and not by 0.
 

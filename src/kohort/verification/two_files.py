@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kohort.data.arrow_values import take_records
-from kohort.data.dataset import Dataset
 from kohort.errors import counted
 from kohort.tables.memory import MemoryTable
+from kohort.tables.table import Table
 from kohort.verification.verdict import Check
 
 _KEY, _PERSON, _EVENT = "key", "person", "event"
@@ -42,12 +42,12 @@ class JoinedTables:
             have no columns that the joined table does not show
     """
 
-    table: Dataset
+    table: Table
     eventless: Eventless | None
     checks: tuple[Check, ...]
 
 
-def join_tables(people: Dataset, events: Dataset, key: str, items: str | None) -> JoinedTables:
+def join_tables(people: Table, events: Table, key: str, items: str | None) -> JoinedTables:
     """Join events to people, in the order of the people, and of the events of each."""
     for table in (people, events):
         table.require([key])
@@ -69,7 +69,7 @@ def join_tables(people: Dataset, events: Dataset, key: str, items: str | None) -
     return JoinedTables(MemoryTable(pa.table(columns)), Eventless(lacks, frozenset(others)), checks)
 
 
-def _keys(table: Dataset, key: str, place: str) -> pa.Table:
+def _keys(table: Table, key: str, place: str) -> pa.Table:
     """The keys of a table as texts, and the number of each record; records without a key are left out."""
     column = table.column(key)
     texts = pa.DictionaryArray.from_arrays(column.codes, pa.array(column.texts, pa.string()))
@@ -77,7 +77,7 @@ def _keys(table: Dataset, key: str, place: str) -> pa.Table:
     return keys.filter(pc.is_valid(keys[_KEY]))
 
 
-def _with_lists(people: Dataset, events: Dataset, items: str, person: pa.Array, event: pa.Array) -> Dataset:
+def _with_lists(people: Table, events: Table, items: str, person: pa.Array, event: pa.Array) -> Table:
     """The people with the list of their items; that of somebody without any is missing."""
     events.require([items])
     starts = np.flatnonzero(np.diff(person.to_numpy(), prepend=-1))
@@ -91,7 +91,7 @@ def _with_lists(people: Dataset, events: Dataset, items: str, person: pa.Array, 
     return MemoryTable(pa.table(columns | {items: lists}))
 
 
-def _check_columns(people: Dataset, events: Dataset, key: str, items: str | None) -> Check:
+def _check_columns(people: Table, events: Table, key: str, items: str | None) -> Check:
     """Check that no column is hidden by the join: one that both tables have, or one beside items."""
     shown = set(events.names) - set(people.names) if items is None else {items}
     hidden = sorted(set(events.names) - shown - {key})
@@ -103,7 +103,7 @@ def _check_columns(people: Dataset, events: Dataset, key: str, items: str | None
     return Check("columns of the events", not hidden, detail)
 
 
-def _check_people(people: Dataset, key: str) -> Check:
+def _check_people(people: Table, key: str) -> Check:
     column = people.column(key)
     wrong = people.n_records - sum(text is not None for text in column.texts)
     detail = (
@@ -114,7 +114,7 @@ def _check_people(people: Dataset, key: str) -> Check:
     return Check("people and events", not wrong, detail)
 
 
-def _check_events(people: Dataset, events: Dataset, key: str) -> Check:
+def _check_events(people: Table, events: Table, key: str) -> Check:
     known = {text for text in people.column(key).texts if text is not None}
     column = events.column(key)
     strays = int(sum(n for text, n in zip(column.texts, column.counts.tolist()) if text not in known))

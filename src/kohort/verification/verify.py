@@ -10,10 +10,10 @@ import numpy as np
 
 from kohort.data.arrow_values import record_weights
 from kohort.data.baskets import Baskets, read_baskets
-from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.problem.attribute import Attribute
 from kohort.problem.roles import Roles
+from kohort.tables.table import Table
 from kohort.verification.against_original import check_columns_alone
 from kohort.verification.alignment import Alignment, align
 from kohort.verification.as_written import AsWritten, compare_codes
@@ -47,7 +47,7 @@ class Verification:
 
 
 def verify(
-    published: Dataset,
+    published: Table,
     demands: Demands,
     original: Original | None = None,
     *,
@@ -117,7 +117,7 @@ def _hierarchies(
     return [tree for tree in found if isinstance(tree, Hierarchy)]
 
 
-def _read(published: Dataset, demands: Demands, original: Original | None) -> Read:
+def _read(published: Table, demands: Demands, original: Original | None) -> Read:
     """The published table as it is written, means in it as intervals; codes of the original are compared."""
     if original is not None:
         for attribute in original.attributes:
@@ -127,14 +127,14 @@ def _read(published: Dataset, demands: Demands, original: Original | None) -> Re
     return (AsWritten(table, names) if checks else table), known, checks
 
 
-def _shown_items(published: Dataset, demands: Demands) -> Baskets | None:
+def _shown_items(published: Table, demands: Demands) -> Baskets | None:
     if demands.items is None:
         return None
     return read_baskets(published, demands.items.column, separator=demands.items.separator)
 
 
 def _compared(
-    published: Dataset, demands: Demands, original: Original | None, shown: Baskets | None
+    published: Table, demands: Demands, original: Original | None, shown: Baskets | None
 ) -> Alignment:
     """Align published records with their originals; without an original, check the columns alone."""
     if original is None:
@@ -142,9 +142,7 @@ def _compared(
     return align(published, original, demands, shown)
 
 
-def _treated(
-    published: Dataset, demands: Demands, original: Original | None, found: Alignment
-) -> list[Check]:
+def _treated(published: Table, demands: Demands, original: Original | None, found: Alignment) -> list[Check]:
     """What can be seen of masks, pseudonyms, noise and the like in the published columns."""
     before = None if original is None else original.dataset
     perturbed = [
@@ -174,7 +172,7 @@ def _expected_records(demands: Demands, original: Original) -> int:
     return n_records if drawn else int(Fraction(str(demands.sample)) * n_records)
 
 
-def _sampled(published: Dataset, demands: Demands, original: Original | None) -> list[Check]:
+def _sampled(published: Table, demands: Demands, original: Original | None) -> list[Check]:
     """Whether a sample is no larger than asked for."""
     if original is None or demands.sample == 1 or original.rows is not None:
         return []
@@ -221,7 +219,7 @@ def _baskets_verdict(
     )
 
 
-def _holders(published: Dataset, demands: Demands, shown: Baskets) -> Holders | None:
+def _holders(published: Table, demands: Demands, shown: Baskets) -> Holders | None:
     """Who holds what is sensitive in the published table; None where nothing is promised about that."""
     if demands.confidence is None or demands.items is None:
         return None

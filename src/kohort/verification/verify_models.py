@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.data.column import Column
-from kohort.data.dataset import Dataset
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, counted
 from kohort.problem.attribute import Attribute
 from kohort.problem.roles import Roles
+from kohort.tables.table import Table
 from kohort.verification.as_written import cautions_of_spelling
 from kohort.verification.classes import PublishedClasses
 from kohort.verification.demands import Demands
@@ -28,7 +28,7 @@ from kohort.verification.verdict import Caution, Check, ClassRisk, ModelVerdict,
 
 
 def published_classes(
-    published: Dataset,
+    published: Table,
     quasi_identifiers: Sequence[str],
     models: Sequence[Stated | Promise],
     *,
@@ -159,7 +159,7 @@ class Judge:
         return replace(self, models=[model for model in self.models if model.attribute is None])
 
     def judged(
-        self, table: Dataset, persons: np.ndarray | None, counterfeits: int = 0
+        self, table: Table, persons: np.ndarray | None, counterfeits: int = 0
     ) -> tuple[PublishedClasses, Verdict]:
         """The classes of the records, and the verdict on them; `counterfeits` of them are nobody's."""
         classes = published_classes(

@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.data.arrow_values import take_records
-from kohort.data.dataset import Dataset
 from kohort.errors import InputError, UnsupportedError
 from kohort.job.prepare import Prepared
 from kohort.late import LateModule
@@ -24,6 +23,7 @@ from kohort.pipeline.perturb import generator_of
 from kohort.recoding.placed_groups import PlacedGroups
 from kohort.recoding.recoding import Recoding
 from kohort.tables.memory import MemoryTable
+from kohort.tables.table import Table
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -113,7 +113,7 @@ def _drawn(prepared: Prepared, recoding: PlacedGroups, name: str) -> np.ndarray:
     return rng.choice(common, n_counterfeits(recoding))
 
 
-def _taken(dataset: Dataset, rows: Mapping[str, np.ndarray]) -> Dataset:
+def _taken(dataset: Table, rows: Mapping[str, np.ndarray]) -> Table:
     """A table of the same kind with the given records, column by column."""
     native = dataset.frame.to_native()
     if isinstance(native, pa.Table):

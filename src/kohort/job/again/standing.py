@@ -14,10 +14,10 @@ from kohort.algorithms.again.standing import EarlierValues, Standing
 from kohort.data.arrow_values import long_decimals
 from kohort.data.column import Column, whole_number
 from kohort.data.counting import distinct_rows
-from kohort.data.dataset import Dataset
 from kohort.data.ledger import HASH_BYTES, Ledger
 from kohort.errors import InputError
 from kohort.job.prepare import Prepared
+from kohort.tables.table import Table
 from kohort.verification.recorded import texts_of_values
 from kohort.verification.together import SIGNATURES
 
@@ -120,7 +120,7 @@ def _earlier(ledger: Ledger, key: bytes) -> Iterator[EarlierValues]:
             yield EarlierValues(name, entry.place, numbers.astype(np.int64), tuple(texts.get(name, unnamed)))
 
 
-def hashed_people(dataset: Dataset, name: str, key: bytes) -> np.ndarray:
+def hashed_people(dataset: Table, name: str, key: bytes) -> np.ndarray:
     """HMAC-SHA-256 of each record's person, 128 bits; the same person has the same hash in every table.
 
     Whole numbers are written alike: 1 and 1.0 are one person. Two people of one table must not become one.

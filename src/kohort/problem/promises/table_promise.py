@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from kohort.data.dataset import Dataset
 from kohort.errors import InputError, InternalError
 from kohort.problem.promises.class_counts import ClassCounts
 from kohort.problem.promises.promise import NO_CONTEXT, Model, ValueContext
 from kohort.tables.memory import MemoryTable
+from kohort.tables.table import Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ class TableModel(Model):
 class Population:
     """A table with the quasi-identifiers of everybody; `name` says in a certificate where it came from."""
 
-    table: Dataset
+    table: Table
     name: str
 
     def __str__(self) -> str:

@@ -9,7 +9,6 @@ import numpy as np
 import kohort as ko
 from kohort.data.arrow_values import person_codes
 from kohort.data.counting import distinct_rows
-from kohort.data.dataset import Dataset
 from kohort.io.write_spec import suggested_attribute
 from kohort.profiling.profile import ColumnProfile
 from kohort.profiling.uniqueness import class_sizes, contributions
@@ -17,6 +16,7 @@ from kohort.studio.worker.basket_files import open_baskets, recognized
 from kohort.studio.worker.cells import first_rows, shortened
 from kohort.studio.worker.telling import Telling
 from kohort.studio.worker.workplace import Source, Workplace
+from kohort.tables.table import Table
 
 
 def open_table(
@@ -92,7 +92,7 @@ def people_and_events(
     }
 
 
-def _persons(dataset: Dataset, column: str) -> np.ndarray:
+def _persons(dataset: Table, column: str) -> np.ndarray:
     dataset.require([column])
     return person_codes(column, dataset.arrow(column))
 
@@ -116,7 +116,7 @@ def uniqueness(
     return {"counted": counted, "of": of, "unique": unique, "smallest": smallest, "adds": adds}
 
 
-def people_in(dataset: Dataset, person: str) -> int:
+def people_in(dataset: Table, person: str) -> int:
     """How many people the records are of."""
     persons = _persons(dataset, person)
     return len(np.unique(persons[persons >= 0]))

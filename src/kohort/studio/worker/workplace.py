@@ -9,11 +9,11 @@ import pyarrow as pa
 
 from kohort.algorithms import Progress
 from kohort.data.baskets import Baskets, read_baskets
-from kohort.data.dataset import Dataset
 from kohort.io.baskets import BasketShape
 from kohort.io.data_files import read_data
 from kohort.tables.memory import MemoryTable
 from kohort.tables.source import Source as Opened
+from kohort.tables.table import Table
 
 if TYPE_CHECKING:
     from kohort.release.release import Release
@@ -35,7 +35,7 @@ def shape_of(source: Source) -> BasketShape | None:
 class _Read(NamedTuple):
     key: tuple[Any, ...]
     file: Opened
-    dataset: Dataset
+    dataset: Table
     baskets: dict[tuple[str, str | None], Baskets]
 
 
@@ -76,7 +76,7 @@ class Workplace:
     def table(self, source: Source) -> pa.Table:
         return self._of(source).file.table
 
-    def dataset(self, source: Source) -> Dataset:
+    def dataset(self, source: Source) -> Table:
         """The records of a source, whose columns are coded once."""
         return self._of(source).dataset
 
