@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from hashlib import blake2b
 from typing import Any
 
@@ -137,32 +137,10 @@ def _is_bytes(kind: pa.DataType) -> bool:
     return pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
 
 
-# A worker's Python keeps to one core, and looks at many records at a time.
-
-_AT_ONCE = 1 << 17  # records
-
-
 def one_thread() -> None:
-    """Let compiled code run in one thread, unless NUMBA_NUM_THREADS says otherwise; before its first call."""
+    """Let compiled code on a worker run in one thread, unless NUMBA_NUM_THREADS says otherwise.
+
+    It is called before the first call of such code.
+    """
     if "numba" not in sys.modules:
         os.environ.setdefault("NUMBA_NUM_THREADS", "1")
-
-
-def larger_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same records in larger batches: values are looked up in a table that is made for each."""
-    waiting: list[pa.RecordBatch] = []
-    for batch in batches:
-        waiting.append(batch)
-        if sum(len(held) for held in waiting) >= _AT_ONCE:
-            yield _joined(waiting)
-            waiting = []
-    if waiting:
-        yield _joined(waiting)
-
-
-def _joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    whole = pa.Table.from_batches(batches).combine_chunks()
-    columns = [
-        column.chunk(0) if column.num_chunks else pa.array([], column.type) for column in whole.columns
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=whole.schema)

@@ -101,7 +101,7 @@ def coded_blocks(coder: Coder, size: int) -> Any:
     """A function for `mapInArrow` that turns records into blocks of up to `size` consecutive ones."""
 
     def code(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for table in _runs(batches, size):
+        for table in runs(batches, size):
             beside = coder.beside(table)
             block = coder.block(table.column(ROW)[0].as_py(), beside)
             cells = {
@@ -114,7 +114,7 @@ def coded_blocks(coder: Coder, size: int) -> Any:
     return code
 
 
-def _runs(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[pa.Table]:
+def runs(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[pa.Table]:
     """Tables of up to `size` records with consecutive numbers."""
     waiting: list[pa.RecordBatch] = []
     held, following = 0, -1

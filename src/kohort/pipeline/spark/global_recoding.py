@@ -20,17 +20,18 @@ from kohort.job.choose import Choice
 from kohort.job.publish import labelled
 from kohort.job.withheld import broken_by
 from kohort.pipeline.spark.arranging import dealt_by_class
-from kohort.pipeline.spark.coding import ORIGINAL, Coder, counted_values
+from kohort.pipeline.spark.coding import ORIGINAL, Coder, counted_values, runs
 from kohort.pipeline.spark.prepare import SparkPrepared
 from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
 from kohort.recoding.recoding import Recoding
 from kohort.tables.spark import quoted
-from kohort.tables.spark_cells import dictionary_of_places, larger_batches
+from kohort.tables.spark_cells import dictionary_of_places
 from kohort.tables.spark_session import spark_failures
 
 MOST_ROWS, MOST_RECORDS = 2_000_000, 20_000_000
 _LARGEST_KEY = 2**62
+_AT_ONCE = 1 << 17  # records: values are looked up in a table that is made for each
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +50,8 @@ class GlobalJob:
 
     def publish(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The published records, dealt out by class."""
-        for batch in larger_batches(batches):
-            beside = self.coder.beside(batch)
+        for table in runs(batches, _AT_ONCE):
+            beside = self.coder.beside(table)
             places = (beside.column(f"{ORIGINAL}{n}").to_numpy() for n in range(len(self.labels)))
             attributes = self.coder.attributes
             codes = [counted_values(a).codes[of_record] for a, of_record in zip(attributes, places)]

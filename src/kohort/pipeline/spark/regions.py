@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,6 @@ from kohort.kernels.compile_time import compile_clock
 from kohort.pipeline.spark.arranging import LABELS, dealt, dealt_by_class, gathered
 from kohort.pipeline.spark.coding import ORIGINAL, PERSON, counted_values
 from kohort.problem.encoding.coded import Coded
-from kohort.problem.encoding.tables import leaf_numbers
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 from kohort.tables.spark_cells import joined_tables, one_thread, sorted_by, unpacked
@@ -26,43 +25,18 @@ _REGION = "_kohort_region"
 Batches = Iterator[pa.RecordBatch]
 
 
-@dataclass(frozen=True, eq=False)
-class Units:
-    """What is dealt out to workers: small regions together, and large ones that are one group in chunks.
+def units_of(regions: Regions, largest: int) -> np.ndarray:
+    """Per node of the tree the unit that is dealt out to a worker: small regions are dealt out together.
 
-    n_units  how many there are
-    first    per node of the tree its unit, or its first one
-    chunked  per node, whether it is one group
-    largest  records of the table that the records of a chunk are among
-    keys     per unit the number by which Spark deals it out
+    largest  records of a unit, at most, unless it is one region
     """
-
-    n_units: int
-    first: np.ndarray
-    chunked: np.ndarray
-    largest: int
-    keys: Sequence[int] = ()
-
-    @classmethod
-    def of(cls, regions: Regions, n_records: int, largest: int) -> Units:
-        """The units of a table, with up to `largest` records each."""
-        first = np.zeros(regions.tree.n_nodes, dtype=np.int64)
-        chunked = np.zeros(regions.tree.n_nodes, dtype=bool)
-        n_units, room = 0, 0
-        for node in sorted(regions.sizes):
-            chunked[node] = node in regions.finished
-            if chunked[node]:
-                first[node], room = n_units, 0
-                n_units += -(-n_records // largest)
-                continue
-            if regions.sizes[node] > room:
-                n_units, room = n_units + 1, largest
-            first[node], room = n_units - 1, room - regions.sizes[node]
-        return cls(n_units, first, chunked, largest)
-
-    def of_records(self, node: np.ndarray, number: np.ndarray) -> np.ndarray:
-        """The unit of each record, given its region and its number in the table."""
-        return self.first[node] + np.where(self.chunked[node], number // self.largest, 0)
+    unit = np.zeros(regions.tree.n_nodes, dtype=np.int64)
+    n_units, room = 0, 0
+    for node, size in sorted(regions.sizes.items()):
+        if size > room:
+            n_units, room = n_units + 1, largest
+        unit[node], room = n_units - 1, room - size
+    return unit
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +44,8 @@ class RegionJob:
     """What workers need to know to solve and publish a region.
 
     problem    of the whole table
-    labels     per region that is one group, the published value of each quasi-identifier
+    units      per region the unit that is dealt out to a worker
+    unit_keys  per unit the number by which Spark deals it out
     keys       per part of published records the number by which Spark deals it out
     seconds    the time limit of a region
     """
@@ -78,8 +53,8 @@ class RegionJob:
     problem: Problem
     solver: Solver
     regions: Regions
-    units: Units
-    labels: Mapping[int, Mapping[str, str | None]]
+    units: np.ndarray
+    unit_keys: Sequence[int]
     keys: Sequence[int]
     null_is_star: bool
     has_people: bool
@@ -94,8 +69,8 @@ class RegionJob:
 
     def _dealt(self, block: Any, beside: pa.Table) -> pa.RecordBatch:
         node = block.nodes(self.regions.tree)
-        unit = self.units.of_records(node, block.number)
-        return dealt(beside.append_column(_REGION, pa.array(node)), unit, self.units.keys, block.first)
+        table = beside.append_column(_REGION, pa.array(node))
+        return dealt(table, self.units[node], self.unit_keys, block.first)
 
     def solve(self, batches: Batches) -> Batches:
         """The published records of the units of a partition, which there is one of, dealt out by class."""
@@ -105,13 +80,9 @@ class RegionJob:
             yield dealt_by_class(*_joined_regions(solved), self.keys)
 
     def _labels(self, node: int, table: pa.Table) -> dict[str, pa.DictionaryArray]:
-        if node in self.labels:
-            zeros = pa.array(np.zeros(len(table), dtype=np.uint8))
-            return {
-                name: pa.DictionaryArray.from_arrays(zeros, pa.array([label], pa.string()))
-                for name, label in self.labels[node].items()
-            }
         problem = region_problem(self.problem, table, has_people=self.has_people)
+        if node in self.regions.finished:
+            return labels_of(problem, Groups(np.zeros(len(table), dtype=np.int64)), self.null_is_star)
         with compile_clock() as compiling:
             run = Run(time_limit=self.seconds, excluded=lambda: compiling.seconds)
             groups = self.solver.solve(problem, run)
@@ -182,21 +153,3 @@ def region_problem(whole: Problem, table: pa.Table, *, has_people: bool) -> Prob
     vars(coded)["tables"] = whole.coded.tables  # they count the values of the whole table
     vars(problem)["coded"] = coded
     return problem
-
-
-def label_of_group(
-    problem: Problem, present: Sequence[np.ndarray], *, null_is_star: bool
-) -> dict[str, str | None]:
-    """The published value of each quasi-identifier of a group.
-
-    present  per quasi-identifier and leaf, as the tables number them, whether some record has it
-    """
-    labels: dict[str, str | None] = {}
-    for attribute, leaves in zip(problem.attributes, present):
-        column = counted_values(attribute)
-        codes = np.flatnonzero(leaves[leaf_numbers(attribute)])
-        shown = replace(attribute, column=replace(column, codes=codes))
-        groups = Groups(np.zeros(len(codes), dtype=np.int64))
-        found = labelled(groups.apply(shown), groups.withheld, null_is_star)
-        labels[attribute.name] = found[0].as_py()
-    return labels

@@ -6,11 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from kohort.algorithms import ALGORITHMS, Algorithm, Run, Solver
 from kohort.algorithms.mondrian.cut_regions import RegionRules, cut_regions
-from kohort.algorithms.mondrian.region_records import Question
 from kohort.algorithms.mondrian.region_tree import Regions, RegionTree
 from kohort.algorithms.uniting.counting_people import kept_by_whole_table
 from kohort.errors import UnsupportedError, counted
@@ -20,7 +17,7 @@ from kohort.pipeline.spark.arranging import DEALT, Arrangement
 from kohort.pipeline.spark.global_recoding import global_recoding
 from kohort.pipeline.spark.prepare import SparkPrepared
 from kohort.pipeline.spark.records import SparkRecords
-from kohort.pipeline.spark.regions import RegionJob, Units, label_of_group
+from kohort.pipeline.spark.regions import RegionJob, units_of
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
@@ -164,13 +161,13 @@ def _made_in_regions(
         regions = Regions(RegionTree.of_one_region(), {0: problem.n_records})
         if cut:
             regions = cut_regions(records, rules, problem.n_records, largest, run)
-        seconds = _seconds(prepared, choice, len(regions.sizes))
+        seconds, units = _seconds(prepared, choice, len(regions.sizes)), units_of(regions, largest)
         job = RegionJob(
             problem=problem,
             solver=_solver(choice),
             regions=regions,
-            units=_units(prepared, regions, largest),
-            labels=_labels_of_groups(prepared, regions, records),
+            units=units,
+            unit_keys=partition_keys(prepared.frame.sparkSession, int(units.max()) + 1),
             keys=keys,
             null_is_star=prepared.request.nulls == "star",
             has_people=arrangement.coder.has_people,
@@ -222,30 +219,9 @@ def _rules(problem: Problem, choice: Choice) -> RegionRules:
     return RegionRules(problem, strict=strict, widest=parameters.get("choose") == "range")
 
 
-def _units(prepared: SparkPrepared, regions: Regions, largest: int) -> Units:
-    units = Units.of(regions, prepared.problem.n_records, largest)
-    with spark_failures("deal out the records"):
-        return replace(units, keys=partition_keys(prepared.frame.sparkSession, units.n_units))
-
-
-def _labels_of_groups(
-    prepared: SparkPrepared, regions: Regions, records: SparkRecords
-) -> dict[int, dict[str, str | None]]:
-    """The published values of regions that are one group each, whose records may be anywhere."""
-    problem, nodes = prepared.problem, sorted(regions.finished)
-    ends = np.append(problem.coded.tables.leaf_start, len(problem.coded.tables.leaf_cost))
-    present: dict[int, list[np.ndarray]] = {node: [] for node in nodes}
-    for attribute, n_leaves in enumerate(np.diff(ends).tolist() if nodes else ()):
-        asked = [Question(node, attribute, np.arange(n_leaves), n_leaves) for node in nodes]
-        for node, counts in zip(nodes, records.count(regions.tree, asked)):
-            present[node].append(counts.sizes > 0)
-    null_is_star = prepared.request.nulls == "star"
-    return {n: label_of_group(problem, leaves, null_is_star=null_is_star) for n, leaves in present.items()}
-
-
 def _published(records: SparkRecords, job: RegionJob) -> Any:
     """The published records by class; workers will solve the regions for it, each in a partition."""
     with spark_failures("solve and publish the regions"):
         dealt = records.blocks.select("block", "beside").mapInArrow(job.deal, DEALT)
-        solved = dealt.repartition(job.units.n_units, "key").mapInArrow(job.solve, DEALT)
+        solved = dealt.repartition(len(job.unit_keys), "key").mapInArrow(job.solve, DEALT)
         return solved.repartition(len(job.keys), "key")
