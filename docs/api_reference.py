@@ -12,9 +12,9 @@ import kohort as ko
 from kohort.algorithms import ALGORITHMS, ITEMS_ALGORITHMS
 from kohort.comparison.compare import Comparison
 from kohort.comparison.frontier import Frontier
-from kohort.problem.perturbations import PERTURBATIONS
 from kohort.problem.promises import MODELS
 from kohort.profiling.profile import Profile
+from kohort.treatments import PERTURBATIONS
 
 __all__ = ["markdown", "page", "sections", "signature_text"]
 

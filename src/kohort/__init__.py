@@ -64,11 +64,6 @@ if TYPE_CHECKING:
     from kohort.errors import UnsupportedError as UnsupportedError
     from kohort.io.databases import database as database
     from kohort.pipeline import Items as Items
-    from kohort.problem.perturbations import Limits as Limits
-    from kohort.problem.perturbations import Noise as Noise
-    from kohort.problem.perturbations import Pram as Pram
-    from kohort.problem.perturbations import RankSwap as RankSwap
-    from kohort.problem.perturbations import Rounding as Rounding
     from kohort.problem.promises import AlphaDeassociation as AlphaDeassociation
     from kohort.problem.promises import BetaLikeness as BetaLikeness
     from kohort.problem.promises import DeltaDisclosure as DeltaDisclosure
@@ -86,6 +81,11 @@ if TYPE_CHECKING:
     from kohort.problem.promises import TCloseness as TCloseness
     from kohort.release.release import Release as Release
     from kohort.risk import assess_risk as assess_risk
+    from kohort.treatments import Limits as Limits
+    from kohort.treatments import Noise as Noise
+    from kohort.treatments import Pram as Pram
+    from kohort.treatments import RankSwap as RankSwap
+    from kohort.treatments import Rounding as Rounding
     from kohort.utility import measure_utility as measure_utility
     from kohort.verification import Verdict as Verdict
     from kohort.version import __version__ as __version__
@@ -122,11 +122,11 @@ _HOMES = {
     "KohortError": "kohort.errors",
     "LDiversity": "kohort.problem.promises",
     "LocalItems": "kohort.algorithms.items.local",
-    "Limits": "kohort.problem.perturbations",
-    "Noise": "kohort.problem.perturbations",
-    "Pram": "kohort.problem.perturbations",
-    "RankSwap": "kohort.problem.perturbations",
-    "Rounding": "kohort.problem.perturbations",
+    "Limits": "kohort.treatments",
+    "Noise": "kohort.treatments",
+    "Pram": "kohort.treatments",
+    "RankSwap": "kohort.treatments",
+    "Rounding": "kohort.treatments",
     "Mdav": "kohort.algorithms.microaggregation.mdav",
     "MissingPackageError": "kohort.errors",
     "Mondrian": "kohort.algorithms.mondrian.mondrian",

@@ -36,7 +36,6 @@ from kohort.keywords import (
 )
 from kohort.pipeline import Items, Request
 from kohort.pipeline.verify_release import verify_release
-from kohort.problem.perturbations import Perturbation
 from kohort.problem.promises import KAnonymity
 from kohort.problem.roles import Roles
 from kohort.profiling import profile as profiles
@@ -59,6 +58,7 @@ from kohort.sources import (
 from kohort.tables.memory import MemoryTable
 from kohort.tables.source import records_of
 from kohort.tables.table import Table
+from kohort.treatments import Perturbation
 from kohort.verification import Verdict
 from kohort.verification.recorded import GivenRelease
 

@@ -32,6 +32,8 @@ ASKED = {
     "privacy": [ko.KAnonymity(5), ko.LDiversity("diagnosis", 2, kind="distinct")],
     "algorithm": "mondrian",
 }
+KEY = b"a secret of sixteen bytes"
+OF_NUMBERS = (ko.Noise(0.1), ko.RankSwap(0.1), ko.Limits(2, 9), ko.Rounding(5), ko.Rounding("5/2"))
 COLUMNS = [*ASKED["quasi_identifiers"], "name", "diagnosis", "length_of_stay"]
 
 
@@ -94,6 +96,10 @@ CHANGES = (
     {"suppression": 0.2, "algorithm": "forest"},
     {"labels": "tight"},
     {"identifiers": {"name": "mask"}},
+    {"identifiers": {"name": "pseudonym"}, "key": KEY},
+    *({"insensitive": {"length_of_stay": how}, "key": KEY} for how in OF_NUMBERS),
+    {"sensitive": {"diagnosis": ko.Pram(0.9)}, "privacy": [ko.KAnonymity(5)], "key": KEY},
+    {"identifiers": [], "person": {"name": "pseudonym"}, "key": KEY},
     {
         "privacy": [
             ko.KAnonymity(4),
@@ -149,11 +155,10 @@ def test_large_files_are_streamed_and_small_ones_are_not(tmp_path, monkeypatch):
 
 def test_what_cannot_be_streamed_is_read_whole_and_the_note_says_why(tmp_path, monkeypatch):
     path = hospital(tmp_path)
-    asked = ASKED | {"identifiers": {"name": "pseudonym"}, "key": b"a secret of 16 bytes"}
     monkeypatch.setattr("kohort.tables.places._SMALL", 100)
-    release = ko.anonymize(path, **asked)
+    release = ko.anonymize(path, **ASKED, sample=0.5)
     assert not isinstance(release.dataset, BatchTable)
-    assert any("'name' has the treatment pseudonym" in note for note in release.notes)
+    assert any("a sample is drawn" in note for note in release.notes)
 
 
 def test_a_release_can_be_judged_and_certified_without_being_written(tmp_path):

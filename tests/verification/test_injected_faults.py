@@ -29,11 +29,12 @@ from kohort.data.ledger import Ledger
 from kohort.errors import InternalError
 from kohort.job import order, publish
 from kohort.job.again import tie
-from kohort.pipeline import averages, identifiers, perturb
 from kohort.problem.costs import Loss
 from kohort.problem.problem import Problem
 from kohort.release import job
 from kohort.tables.memory import MemoryTable
+from kohort.treatments import identifiers, shift
+from kohort.treatments.averages import Mean, Median
 
 CAUGHT = (
     r"failed its own verification|proof of the lower bound|failed its check together|Broken: |is number 1 of"
@@ -197,7 +198,7 @@ class Fault(NamedTuple):
 
 
 def not_applied(how, column="wage"):
-    wrong = [(perturb, "_changed", lambda honest: lambda numbers, *_: numbers)]
+    wrong = [(type(how), "changed", lambda honest: lambda self, numbers, *_: numbers)]
     return Fault("treatment", f"the treatment {how.name} is not applied", treated(column, how), wrong)
 
 
@@ -212,50 +213,50 @@ DIVERSE = ask(("age", "ill"), sensitive=["ill"], privacy=[ko.LDiversity("ill", 1
 FAULTS = [
     # treatments
     Fault("treatment", "a mask is not applied", ask(("name",), identifiers={"name": "mask"}),
-          [(publish, "masked", lambda honest: lambda n: encoded("name"))]),
+          [(identifiers.Mask, "publish", lambda honest: lambda *_: encoded("name"))]),
     Fault("treatment", "pseudonyms are the names", ask(("name",), identifiers={"name": "pseudonym"}),
-          [(publish, "pseudonyms", as_given)]),
+          [(identifiers, "pseudonyms", as_given)]),
     Fault("treatment", "pseudonyms of linked people are their names", linked(),
-          [(publish, "pseudonyms", lambda honest: lambda *a, **b: as_given(honest)(*a).dictionary_encode())]),
+          [(identifiers, "pseudonyms", lambda _: lambda it, *_, **__: as_given(it)(it).dictionary_encode())]),
     Fault("treatment", "two people share a pseudonym", linked(),
           [(identifiers, "_digest", lambda honest: lambda text, key: honest(text.replace("p2", "p1"), key))]),
     Fault("treatment", "all people share a pseudonym", linked(),
-          [(publish, "pseudonyms", returning(one_for_all))]),
+          [(identifiers, "pseudonyms", returning(one_for_all))]),
     Fault("treatment", "records of two people are exchanged", linked(),
-          [(publish, "pseudonyms", returning(swapped_pseudonyms))]),
+          [(identifiers, "pseudonyms", returning(swapped_pseudonyms))]),
     *map(not_applied, (ko.Noise(0.2), ko.RankSwap(0.1), ko.Limits(12, 40), ko.Rounding(5))),
     Fault("treatment", "noise of twice the size", treated("wage", ko.Noise(0.2)),
-          [(perturb, "_changed", lambda honest: lambda it, *more: it + 2 * (honest(it, *more) - it))]),
+          [(ko.Noise, "changed", lambda honest: lambda how, it, *_: it + 2 * (honest(how, it, *_) - it))]),
     Fault("treatment", "noise that moves the mean", treated("wage", ko.Noise(0.2)),
-          [(perturb, "_changed", returning(lambda found: found + 5))]),
+          [(ko.Noise, "changed", returning(lambda found: found + 5))]),
     Fault("treatment", "values swapped too far", treated("wage", ko.RankSwap(0.05)),
-          [(perturb, "_swapped", lambda honest: lambda numbers, within, rng: honest(numbers, 1, rng))]),
+          [(ko.RankSwap, "changed", lambda honest: lambda how, *more: honest(ko.RankSwap(1), *more))]),
     Fault("treatment", "limits of the wrong end", treated("wage", ko.Limits(None, 40)),
-          [(perturb, "_changed", lambda honest: lambda numbers, *_: np.maximum(numbers, 12))]),
+          [(ko.Limits, "changed", lambda honest: lambda how, numbers, *_: np.maximum(numbers, 12))]),
     Fault("treatment", "values rounded down", treated("wage", ko.Rounding(5)),
-          [(perturb, "_changed", lambda honest: lambda numbers, *_: numbers // 5 * 5)]),
+          [(ko.Rounding, "changed", lambda honest: lambda how, numbers, *_: numbers // 5 * 5)]),
     *(Fault("treatment", f"pram by {name} is not applied", treated("ill", ko.Pram(matrix)),
-            [(perturb, "_post_randomized", as_given)])
+            [(ko.Pram, "perturbed", lambda honest: lambda how, *more: as_given(honest)(*more))])
       for name, matrix in (("a number", 0.5), ("a matrix", MATRIX))),
     Fault("treatment", "pram draws one value", treated("ill", ko.Pram(0.5)),
-          [(perturb, "_post_randomized", lambda honest: lambda column, *_: pa.array(["flu"] * len(column)))]),
+          [(ko.Pram, "perturbed", lambda honest: lambda how, column, *_: pa.array(["flu"] * len(column)))]),
     Fault("treatment", "medians in the place of means", means("mean"),
-          [(averages, "_averaged", lambda honest: lambda *given: honest(*given[:-1], "median"))]),
+          [(Mean, "of_runs", lambda honest: Median().of_runs)]),
     Fault("treatment", "means in the place of medians", means("median"),
-          [(averages, "_averaged", lambda honest: lambda *given: honest(*given[:-1], "mean"))]),
+          [(Median, "of_runs", lambda honest: Mean().of_runs)]),
     Fault("treatment", "means are not applied", means("mean"),
-          [(averages, "_averaged", lambda honest: lambda *_: encoded("wage"))]),
+          [(Mean, "publish", lambda honest: lambda *_: encoded("wage"))]),
     Fault("treatment", "dates are not shifted", linked(insensitive={"seen": "shift"}),
-          [(publish, "shifted", lambda honest: lambda name, values, *_: values)]),
+          [(shift, "shifted", lambda honest: lambda name, values, *_: values)]),
     Fault("treatment", "dates of a person move apart", linked(insensitive={"seen": "shift"}),
-          [(publish, "days_of_people", returning(lambda days: days + np.arange(len(days)) % 2))]),
+          [(shift, "days_of_people", returning(lambda days: days + np.arange(len(days)) % 2))]),
     Fault("treatment", "dates move too far", linked(insensitive={"seen": "shift"}, shift_days=20),
-          [(publish, "days_of_people", returning(lambda days: days * 3))]),
+          [(shift, "days_of_people", returning(lambda days: days * 3))]),
     # identifiers
     Fault("identifiers", "an identifier is published", ask(("name",), identifiers=["name"]),
-          [(publish, "_replaced_identifiers", lambda honest: lambda prepared: {})]),
+          [(publish, "replaced_columns", returning(lambda found: {n: c for n, c in found.items() if c}))]),
     Fault("identifiers", "another column is left out", ask(("town",)),
-          [(publish, "_replaced_identifiers", lambda honest: lambda prepared: {"town": None})]),
+          [(publish, "replaced_columns", returning(lambda found: {**found, "town": None}))]),
     # records
     Fault("records", "a record is lost", ask(), [(job, "publish", with_rows(lambda rows: rows[1:]))]),
     Fault("records", "a record is published twice", ask(),

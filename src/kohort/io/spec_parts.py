@@ -24,8 +24,8 @@ from kohort.io.hierarchies import read_source
 from kohort.options import Scheme
 from kohort.pipeline.approval import Analyses, Recipient
 from kohort.pipeline.request import Treatment
-from kohort.problem.perturbations import perturbation_of
 from kohort.problem.roles import ROLES
+from kohort.treatments import perturbation_of
 
 Switch = Annotated[bool, Strict()]  # nothing is converted: 'off' and "2" are texts
 Decimal = Annotated[float, Strict(), AllowInfNan(False)]

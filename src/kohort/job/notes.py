@@ -14,11 +14,11 @@ from kohort.job.publish import Published
 from kohort.job.solve import Solution
 from kohort.job.two_files import TwoFiles
 from kohort.job.withheld import withheld_notes
-from kohort.pipeline.perturb import perturbation_notes
 from kohort.pipeline.request import Request
 from kohort.problem.attribute import Attribute
 from kohort.problem.items import ItemsProblem
 from kohort.problem.problem import Problem
+from kohort.treatments import Treatment
 from kohort.verification import Caution, Verdict
 
 Columns = Mapping[str, pa.Array | None]
@@ -36,8 +36,7 @@ def release_notes(
         *choice.notes,
         *_household_notes(prepared.request),
         *_sample_note(prepared.request, prepared.dataset.n_records),
-        *_average_notes(prepared.request),
-        *perturbation_notes(prepared.dataset, prepared.request.perturbations, prepared.perturbed),
+        *_treatment_notes(prepared, published),
         *([] if prepared.files is None else _file_notes(prepared.files)),
         *withholding_notes(prepared.problem, verdict.withheld),
         *model_notes(prepared.problem),
@@ -77,14 +76,15 @@ def _household_notes(request: Request) -> list[str]:
     return ["Households are counted: where figures speak of people, read households."]
 
 
-def _average_notes(request: Request) -> list[str]:
-    """A note about columns of which means or medians are published."""
-    asked = {how: [n for n, given in request.publish.items() if given == how] for how in ("mean", "median")}
+def _treatment_notes(prepared: Prepared, published: Published) -> list[str]:
+    """Notes of each treatment about all columns that have it."""
+    columns: dict[Treatment, list[str]] = {}
+    for name, how in prepared.treatments.items():
+        columns.setdefault(how, []).append(name)
     return [
-        f"The {how} of every class is published of {', '.join(map(repr, names))}. Loss, risk and utility are "
-        "those of the intervals that the values of a class span."
-        for how, names in asked.items()
-        if names
+        note
+        for how, names in columns.items()
+        for note in how.notes(names, prepared.dataset, published.columns)
     ]
 
 

@@ -25,8 +25,6 @@ from kohort.job.people import (
     weights_of,
 )
 from kohort.job.two_files import TwoFiles, join_files
-from kohort.pipeline.averages import refuse_averages
-from kohort.pipeline.perturb import generator_of, perturbed_columns
 from kohort.pipeline.request import TREATMENTS, Request
 from kohort.problem.attribute import Attribute, PopulationRows
 from kohort.problem.costs import cost_named
@@ -39,6 +37,7 @@ from kohort.problem.roles import Roles
 from kohort.problem.sensitive import SensitiveAttribute
 from kohort.tables.memory import MemoryTable
 from kohort.tables.table import Table
+from kohort.treatments import Part, Secret, Treatment, generator_of, refuse_no_numbers, treatments_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +52,7 @@ class Prepared:
     histories   the records of each person, where they are linked; else None
     weights     the sampling weight of each record; None where there are none
     files       the two tables that this one was joined from; None where there is one table
-    perturbed   the columns that are published with noise and the like, as they are published
+    treated     sensitive columns with a treatment, as they are published: promises are about these
     elsewhere   the people of a table that is not here, where they have several records; else None
     """
 
@@ -67,8 +66,18 @@ class Prepared:
     histories: Histories | None = None
     weights: np.ndarray | None = None
     files: TwoFiles | None = None
-    perturbed: Mapping[str, pa.Array] = field(default_factory=dict)
+    treated: Mapping[str, pa.Array] = field(default_factory=dict)
     elsewhere: PeopleElsewhere | None = None
+
+    @cached_property
+    def treatments(self) -> dict[str, Treatment]:
+        """How columns are published that are neither generalized nor left as they are."""
+        return treatments_of(self.request)
+
+    @cached_property
+    def secret(self) -> Secret:
+        """What treatments draw from, and nobody may know."""
+        return Secret.of(self.request)
 
     @cached_property
     def problem(self) -> Problem:
@@ -162,11 +171,11 @@ def _prepared(dataset: Table, request: Request, files: TwoFiles | None = None) -
     persons = persons_of(dataset, roles) if dataset.in_one_place else None
     weights = weights_of(dataset, roles)
     refuse_nulls([dataset] if files is None else [files.people, files.events], request, roles)
-    perturbed = perturbed_columns(dataset, request.perturbations, request.key, request.seed)
-    sensitive = sensitive_attributes(_published_values(dataset, roles, perturbed), request, roles, persons)
+    treated = _treated(dataset, request, roles)
+    sensitive = sensitive_attributes(_published_values(dataset, roles, treated), request, roles, persons)
     check_population(population_of(request.models), dataset, quasi_identifiers)
     attributes = build_attributes(dataset, request, roles)
-    refuse_averages(attributes, request.publish, request.cost)
+    _refuse_no_numbers(attributes, request)
     if not all(model.survives_unions for model in request.models):
         _refuse_lookalikes(attributes, null_is_star=request.nulls == "star")
     items = items_problem(dataset, request)
@@ -183,16 +192,30 @@ def _prepared(dataset: Table, request: Request, files: TwoFiles | None = None) -
         histories,
         weights,
         files,
-        perturbed,
+        treated,
     )
 
 
-def _published_values(dataset: Table, roles: Roles, perturbed: Mapping[str, pa.Array]) -> Table:
-    """The sensitive columns as they are published: promises are about these."""
-    names = roles.having("sensitive")
-    if not set(names) & set(perturbed):
-        return dataset
-    return MemoryTable(pa.table({name: perturbed.get(name, dataset.arrow(name)) for name in names}))
+def _treated(dataset: Table, request: Request, roles: Roles) -> dict[str, pa.Array]:
+    """The sensitive columns that have a treatment, as they are published."""
+    found, secret, part = treatments_of(request), Secret.of(request), Part(dataset)
+    return {n: found[n].publish(n, part, secret) for n in roles.having("sensitive") if n in found}
+
+
+def _published_values(dataset: Table, roles: Roles, treated: Mapping[str, pa.Array]) -> Table:
+    """The sensitive columns as they are published."""
+    names = roles.having("sensitive") if treated else ()
+    return MemoryTable(pa.table({n: treated.get(n, dataset.arrow(n)) for n in names})) if names else dataset
+
+
+def _refuse_no_numbers(attributes: Sequence[Attribute], request: Request) -> None:
+    """Raise InputError for what its treatment, or the cost, does not go together with."""
+    found = treatments_of(request)
+    for attribute in attributes:
+        if attribute.name in found:
+            found[attribute.name].refuse(attribute)
+        elif request.cost == "squares":
+            refuse_no_numbers(attribute, "The cost squares")
 
 
 def _refuse_dropping(models: Sequence[Model]) -> None:

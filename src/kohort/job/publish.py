@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from secrets import token_bytes
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,14 +21,12 @@ from kohort.job.prepare import Prepared
 from kohort.job.two_files import TwoFiles, compared
 from kohort.job.withheld import broken_by, starred
 from kohort.late import LateModule
-from kohort.pipeline.averages import averaged_columns
-from kohort.pipeline.identifiers import masked, pseudonyms
 from kohort.pipeline.request import Request
-from kohort.pipeline.shift import days_of_people, shifted
 from kohort.recoding.recoding import PublishedColumn, Recoding
 from kohort.tables.batches import BatchTable, PublishedTable
 from kohort.tables.memory import MemoryTable
 from kohort.tables.table import Table
+from kohort.treatments import Part
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -189,12 +186,18 @@ def _leaves_out(request: Request) -> bool:
 def replaced_columns(prepared: Prepared, recoding: Recoding) -> dict[str, pa.Array | None]:
     """The columns that are changed, as Arrow dictionaries by name; None: the column is dropped."""
     request = prepared.request
-    columns = _replaced_identifiers(prepared)
+    labels = {}
     for attribute in prepared.attributes:
         published = recoding.apply(attribute)
-        columns[attribute.name] = labelled(published, recoding.withheld, request.nulls == "star")
-    columns.update(prepared.perturbed)
-    columns.update(averaged_columns(prepared.attributes, columns, request.publish))
+        labels[attribute.name] = labelled(published, recoding.withheld, request.nulls == "star")
+    part = Part(prepared.dataset, labels)
+    treated = {
+        name: prepared.treated[name] if name in prepared.treated else how.publish(name, part, prepared.secret)
+        for name, how in prepared.treatments.items()
+    }
+    if isinstance(prepared.dataset, BatchTable):  # where it is, columns are kept in small codes
+        treated = {name: _coded(values) for name, values in treated.items()}
+    columns = {**dict.fromkeys(prepared.roles.dropped(request.treatments)), **labels, **treated}
     if recoding.items is not None:
         assert request.items is not None and prepared.items is not None
         lists = recoding.items.apply(prepared.items)
@@ -203,24 +206,8 @@ def replaced_columns(prepared: Prepared, recoding: Recoding) -> dict[str, pa.Arr
     return columns
 
 
-def _replaced_identifiers(prepared: Prepared) -> dict[str, pa.Array | None]:
-    """Columns with a treatment as they are published: masked, as pseudonyms, shifted; None: dropped."""
-    dataset, request = prepared.dataset, prepared.request
-    columns: dict[str, pa.Array | None] = {}
-    linked_by = request.linked_by
-    secret = token_bytes(32) if request.key is None or request.events is not None else request.key
-    columns.update(dict.fromkeys(prepared.roles.dropped(request.treatments)))
-    for name, treatment in request.treatments.items():
-        if treatment == "pseudonym":
-            key = secret if name == request.fresh_key else request.key
-            columns[name] = pseudonyms(dataset.column(name), key, join=request.joins.get(name))
-        elif treatment == "mask":
-            columns[name] = masked(dataset.n_records)
-        elif treatment == "shift":
-            assert linked_by is not None
-            days = days_of_people(dataset.column(linked_by), secret, request.shift_days)
-            columns[name] = shifted(name, dataset.arrow(name), dataset.column(name).kind, days)
-    return columns
+def _coded(values: pa.Array) -> pa.DictionaryArray:
+    return values if isinstance(values, pa.DictionaryArray) else values.dictionary_encode()
 
 
 def labelled(published: PublishedColumn, withheld: np.ndarray, null_is_star: bool) -> pa.DictionaryArray:

@@ -20,6 +20,7 @@ from kohort.job.publish import Published
 from kohort.pipeline.request import Request
 from kohort.problem.roles import Role
 from kohort.tables.batches import BatchTable, PublishedTable, in_slices
+from kohort.treatments import treatments_of
 from kohort.verification import SliceCheck
 
 HELD: tuple[Role, ...] = ("quasi-identifier", "sensitive", "person", "weight")
@@ -30,6 +31,7 @@ def columns_to_read(request: Request, names: Sequence[str]) -> tuple[list[str], 
     """The columns to hold in memory, which are searched, protected or counted, and those handed on."""
     roles = request.roles.settled(names)
     held = [name for role in HELD for name in roles.having(role)]
+    held += [n for n, how in treatments_of(request).items() if how.reads and n not in held]
     return held, [name for name in roles.untouched(request.treatments) if name not in held]
 
 
@@ -41,13 +43,11 @@ def why_not_streamed(request: Request) -> str | None:
         return "there are two tables"
     if request.sample < 1:
         return "a sample is drawn"
-    if set(request.publish.values()) - {"interval"}:
-        return "means or medians are published"
     if request.ledger is not None:
         return "there is a ledger"
-    for name, treatment in request.treatments.items():
-        if treatment in ("pseudonym", "shift") or name in request.perturbations:
-            return f"{name!r} has the treatment {treatment}"
+    for name, how in treatments_of(request).items():
+        if how.scope == "class":
+            return f"the {how.name} of classes is published of {name!r}"
     return None
 
 

@@ -18,7 +18,6 @@ from kohort.pipeline.events import Events
 from kohort.pipeline.items import Items
 from kohort.pipeline.request_checks import refuse_what_does_not_go_together, settled_by_sampling
 from kohort.pipeline.with_ledger import refuse_with_ledger
-from kohort.problem.perturbations import PERTURBATIONS, Perturbation, perturbation_of
 from kohort.problem.promises import (
     AlphaDeassociation,
     ItemInference,
@@ -27,6 +26,7 @@ from kohort.problem.promises import (
     Model,
 )
 from kohort.problem.roles import Role, Roles
+from kohort.treatments import PERTURBATIONS, Perturbation, perturbation_of
 
 Treatment = Literal["drop", "pseudonym", "mask", "keep", "shift"]
 """The treatments that are a word; others are a `Perturbation`, with its size."""

@@ -11,7 +11,6 @@ import numpy as np
 from kohort.data.baskets import Baskets
 from kohort.data.counting import Pairs
 from kohort.errors import InputError, counted
-from kohort.problem.perturbations import PERTURBATIONS
 from kohort.tables.table import Table
 from kohort.verification.against_original import (
     check_columns,
@@ -27,17 +26,9 @@ from kohort.verification.counterfeits import check_number
 from kohort.verification.demands import Demands, Original
 from kohort.verification.histories import check_people
 from kohort.verification.item_coverage import CoveredBaskets, cover_baskets
-from kohort.verification.perturbed import SIGMAS
 from kohort.verification.reading import Reading, read_column
-from kohort.verification.shifted import check_shifted
+from kohort.verification.treated import SIGMAS, TREATED, check_shifted
 from kohort.verification.verdict import Check
-
-_REPLACING = (
-    "pseudonym",
-    "mask",
-    "shift",
-    *PERTURBATIONS,
-)  # treatments of columns that are published in another form
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +60,7 @@ def align(published: Table, original: Original, demands: Demands, shown: Baskets
     shown  the published baskets; None where no column holds items
     """
     roles = original.roles
-    treated = {name for name, treatment in demands.treatments.items() if treatment in _REPLACING}
+    treated = {name for name, treatment in demands.treatments.items() if treatment in TREATED}
     expected = [*(a.name for a in original.attributes), *treated, *roles.having("items")]
     columns = check_columns(published, original.untouched, roles.dropped(demands.treatments), expected)
     missing = [attribute.name for attribute in original.attributes if attribute.name not in published.names]

@@ -11,10 +11,10 @@ import numpy as np
 from kohort.data.baskets import Baskets
 from kohort.data.hierarchy import Hierarchy
 from kohort.problem.attribute import Attribute
-from kohort.problem.perturbations import Perturbation
 from kohort.problem.roles import Roles
 from kohort.tables.table import Table
 from kohort.verification.promises import Stated
+from kohort.verification.treated import StatedTreatment
 
 
 class ItemsDemand(Protocol):
@@ -65,7 +65,7 @@ class Demands(Protocol):
     def cost(self) -> str: ...
 
     @property
-    def perturbations(self) -> Mapping[str, Perturbation]: ...
+    def perturbations(self) -> Mapping[str, StatedTreatment]: ...
 
     @property
     def linked_by(self) -> str | None: ...

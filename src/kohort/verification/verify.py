@@ -24,8 +24,8 @@ from kohort.verification.demands import Demands, Original
 from kohort.verification.items import Holders, holders_of, verify_baskets, with_items
 from kohort.verification.local_support import Levels
 from kohort.verification.measure import BY_RECORD, MEANS, PublishedTable, measure_costs
-from kohort.verification.perturbed import check_hidden, check_perturbed
 from kohort.verification.promises import Promise, stated, stated_items
+from kohort.verification.treated import check_hidden, check_perturbed
 from kohort.verification.tree import compare_tree
 from kohort.verification.two_files import Eventless
 from kohort.verification.verdict import Check, Verdict

@@ -19,11 +19,11 @@ from kohort.data.arrow_values import take_records
 from kohort.errors import InputError, UnsupportedError
 from kohort.job.prepare import Prepared
 from kohort.late import LateModule
-from kohort.pipeline.perturb import generator_of
 from kohort.recoding.placed_groups import PlacedGroups
 from kohort.recoding.recoding import Recoding
 from kohort.tables.memory import MemoryTable
 from kohort.tables.table import Table
+from kohort.treatments import generator_of
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -51,12 +51,11 @@ def refuse_counterfeits(prepared: Prepared) -> None:
             "Counterfeits would be recognized in the original order of the records. Set shuffle: auto, or "
             "counterfeits: 0."
         )
-    for name, how in request.treatments.items():
-        if how in ("pseudonym", "mask", "shift"):
-            raise UnsupportedError(
-                f"Column {name!r} is published with the treatment {how}, and a counterfeit has no value "
-                "for that. Drop the column, or set counterfeits: 0."
-            )
+    for name, how in prepared.treatments.items():
+        raise UnsupportedError(
+            f"Column {name!r} is published with the treatment {how.name}, and a counterfeit has no value "
+            "for that. Drop the column, or set counterfeits: 0."
+        )
     for name in prepared.untouched_others:
         if not _common(prepared, name, np.arange(prepared.dataset.n_records)).any():
             raise InputError(

@@ -16,7 +16,6 @@ import pyarrow as pa
 
 from kohort.errors import UnsupportedError
 from kohort.job.publish import Published
-from kohort.pipeline.identifiers import MASK
 from kohort.pipeline.spark.coding import ORIGINAL, PERSON, Coder
 from kohort.pipeline.spark.prepare import SparkPrepared
 from kohort.tables.spark import ROW, SparkParts, SparkTable
@@ -30,6 +29,7 @@ from kohort.tables.spark_cells import (
     unpacked,
 )
 from kohort.tables.spark_session import give_up
+from kohort.treatments.identifiers import MASK
 
 LABELS = pa.dictionary(pa.int32(), pa.string())  # one type, so that labels can be joined
 DEALT = "key long, number long, first long, records binary"
@@ -46,6 +46,7 @@ class PublishedThere(Published):
 
     parts: SparkParts
     fingerprint: tuple[int, int]
+    formulas: Mapping[str, int]
 
     @property
     def names(self) -> list[str]:

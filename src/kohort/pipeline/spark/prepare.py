@@ -11,12 +11,12 @@ import pyarrow as pa
 from kohort.data.column import code_column
 from kohort.errors import UnsupportedError
 from kohort.job.prepare import Prepared, prepare
-from kohort.pipeline.identifiers import pseudonyms
 from kohort.pipeline.request import Request
 from kohort.pipeline.spark.people import people_of_table, with_people
 from kohort.problem.promises import RiskLimit
 from kohort.tables.spark import SparkTable
 from kohort.tables.spark_session import spark_failures
+from kohort.treatments.identifiers import pseudonyms
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,9 +13,9 @@ import pytest
 
 import kohort as ko
 from kohort.errors import InputError
-from kohort.pipeline.shift import shifted
 from kohort.tables.memory import MemoryTable
-from kohort.verification.shifted import check_shifted
+from kohort.treatments.shift import shifted
+from kohort.verification.treated import check_shifted
 from pipeline.test_linked_records import panel, released
 
 DAYS = [date(2020, 1, 31) + timedelta(days=37 * i) for i in range(panel().num_rows)]

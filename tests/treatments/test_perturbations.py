@@ -245,7 +245,7 @@ def test_a_quasi_identifier_takes_no_treatment():
     [ko.Noise(0.1), ko.RankSwap("1/3"), ko.Pram(0.5), ko.Pram(MATRIX), ko.Limits(None, 5), ko.Rounding(2)],
 )
 def test_a_perturbation_survives_the_spec(how):
-    from kohort.problem.perturbations import perturbation_of
+    from kohort.treatments import perturbation_of
 
     assert perturbation_of(how.to_spec(), "x") == how
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -11,8 +13,35 @@ import pyarrow.compute as pc
 
 from kohort.data.column import Column
 from kohort.errors import InputError
+from kohort.treatments.treatment import Part, Scope, Secret, Treatment
+
+if TYPE_CHECKING:
+    from kohort.pipeline.request import Request
 
 _DAY = 86_400_000_000_000  # nanoseconds
+
+
+@dataclass(frozen=True)
+class Shift(Treatment):
+    """Dates that move by at most so many days, all of a person alike.
+
+    people  the column that says whose record it is
+    most    the largest number of days
+    """
+
+    name: ClassVar[str] = "shift"
+    scope: ClassVar[Scope] = "person"
+    people: str
+    most: int
+
+    @classmethod
+    def asked(cls, request: Request, column: str) -> Treatment:
+        assert request.linked_by is not None  # a request refuses it where records are not linked
+        return cls(request.linked_by, request.shift_days)
+
+    def publish(self, column: str, part: Part, secret: Secret) -> pa.Array:
+        days = days_of_people(part.table.column(self.people), secret.fresh, self.most)
+        return shifted(column, part.table.arrow(column), part.table.column(column).kind, days)
 
 
 def days_of_people(people: Column, key: bytes, most: int) -> np.ndarray:
@@ -30,7 +59,7 @@ def days_of_people(people: Column, key: bytes, most: int) -> np.ndarray:
     return days[people.codes]
 
 
-def shifted(name: str, values: pa.ChunkedArray, kind: str, days: np.ndarray) -> pa.ChunkedArray:
+def shifted(name: str, values: pa.ChunkedArray, kind: str, days: np.ndarray) -> pa.Array:
     """A column of dates or times, each of which is moved by its number of days; missing ones stay so.
 
     kind  what the column holds: date or datetime, also where they are texts
@@ -45,12 +74,11 @@ def shifted(name: str, values: pa.ChunkedArray, kind: str, days: np.ndarray) -> 
     if isinstance(flat, pa.ChunkedArray):
         flat = pa.concat_arrays(flat.chunks) if flat.num_chunks else pa.array([], flat.type)
     try:
-        moved = _moved(flat, days)
+        return _moved(flat, days)
     except (pa.ArrowInvalid, OverflowError):
         raise InputError(
             f"Some dates of {name!r} are too near the year 1 or 9999 to be shifted. Correct them."
         ) from None
-    return pa.chunked_array([moved])
 
 
 def _moved(values: pa.Array, days: np.ndarray) -> pa.Array:

@@ -4,15 +4,62 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from kohort.data.column import Column
 from kohort.errors import InputError
+from kohort.treatments.treatment import Part, Scope, Secret, Treatment
+
+if TYPE_CHECKING:
+    from kohort.pipeline.request import Request
 
 MASK = "*****"  # of one length, so that it does not reveal the length of what it hides
 _MIN_KEY = 16
+
+
+@dataclass(frozen=True)
+class Pseudonym(Treatment):
+    """Keyed pseudonyms of the values.
+
+    join   columns with the same have the same pseudonyms; None: those of the column's own name
+    fresh  whether they link the records of this release and nothing else, and so need no key of the user's
+    """
+
+    name: ClassVar[str] = "pseudonym"
+    scope: ClassVar[Scope] = "record"
+    join: str | None = None
+    fresh: bool = False
+
+    @classmethod
+    def asked(cls, request: Request, column: str) -> Treatment:
+        return cls(request.joins.get(column), column == request.fresh_key)
+
+    def publish(self, column: str, part: Part, secret: Secret) -> pa.Array:
+        return pseudonyms(
+            part.table.column(column), secret.fresh if self.fresh else secret.key, join=self.join
+        )
+
+    def published_type(self, kind: pa.DataType) -> pa.DataType | None:
+        alone = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind)
+        return pa.string() if alone else None  # 7.0 is 7, but not in a column with 7.5
+
+
+class Mask(Treatment):
+    """The same for every record."""
+
+    name: ClassVar[str] = "mask"
+    scope: ClassVar[Scope] = "record"
+    reads: ClassVar[bool] = False
+
+    def publish(self, column: str, part: Part, secret: Secret) -> pa.Array:
+        return _dictionary(np.zeros(part.table.n_records, dtype=np.int32), [MASK])
+
+    def published_type(self, kind: pa.DataType) -> pa.DataType | None:
+        return pa.string()
 
 
 def pseudonyms(column: Column, key: bytes | None, *, join: str | None = None) -> pa.DictionaryArray:
@@ -34,11 +81,6 @@ def pseudonyms(column: Column, key: bytes | None, *, join: str | None = None) ->
     rank = np.empty(len(order), dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     return _dictionary(rank[column.codes], [texts[i] for i in order])
-
-
-def masked(n_records: int) -> pa.DictionaryArray:
-    """A column that holds the same mask for every record."""
-    return _dictionary(np.zeros(n_records, dtype=np.int32), [MASK])
 
 
 def _digest(text: str, key: bytes) -> bytes:

@@ -9,7 +9,7 @@ import kohort as ko
 from frames import as_lists
 from kohort.data.column import code_column
 from kohort.errors import InputError
-from kohort.pipeline.identifiers import MASK, masked, pseudonyms
+from kohort.treatments.identifiers import MASK, pseudonyms
 
 KEY, OTHER_KEY = b"0123456789abcdef", b"fedcba9876543210"
 
@@ -64,10 +64,6 @@ def test_the_dictionary_does_not_keep_the_order_of_the_originals():
 def test_a_key_that_is_missing_short_or_no_bytes_is_refused(key):
     with pytest.raises(InputError, match="'person' need a secret key of at least 16 bytes"):
         pseudonyms_of(["Ann"], key)
-
-
-def test_the_mask_is_the_same_for_everybody():
-    assert masked(3).to_pylist() == [MASK] * 3
 
 
 PEOPLE = {"person": ["Ann", "Bob", None], "phone": [[1], [2, 3], [4]], "age": [20, 21, 22]}

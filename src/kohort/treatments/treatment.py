@@ -1,0 +1,92 @@
+"""What a treatment is: a way to publish a column other than generalized, such as noise or a pseudonym."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from kohort.problem.attribute import Attribute
+from kohort.tables.table import Table
+
+if TYPE_CHECKING:
+    from kohort.pipeline.request import Request
+
+Scope = Literal["record", "person", "class", "column"]
+"""What must be seen at once: a record, all records of a person, all of a class, or a whole column."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some records of a table, as many as the scope of a treatment needs.
+
+    labels  their quasi-identifiers as they are published; empty before they are
+    """
+
+    table: Table
+    labels: Mapping[str, pa.DictionaryArray] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Secret:
+    """What nobody may know who reads a release.
+
+    key    the user's own; None: there is none
+    seed   with the same key, another seed draws other numbers
+    fresh  for what links the records of one release and nothing else: drawn for it, where no key says more
+    """
+
+    key: bytes | None = field(repr=False)
+    seed: int
+    fresh: bytes = field(repr=False)
+
+    @classmethod
+    def of(cls, request: Request) -> Secret:
+        lasting = request.key if request.events is None else None
+        return cls(request.key, request.seed, secrets.token_bytes(32) if lasting is None else lasting)
+
+
+@dataclass(frozen=True)
+class Treatment:
+    """A way to publish a column other than generalized. Its check is in verification, by its name."""
+
+    name: ClassVar[str]
+    scope: ClassVar[Scope]
+    reads: ClassVar[bool] = True  # whether what it publishes depends on the column's values
+
+    @classmethod
+    def asked(cls, request: Request, column: str) -> Treatment:
+        """The treatment of a column that a request names by its word."""
+        return cls()
+
+    def publish(self, column: str, part: Part, secret: Secret) -> pa.Array:
+        """What is published in the place of a column; raises InputError for one that it is not for."""
+        raise NotImplementedError
+
+    def published_type(self, kind: pa.DataType) -> pa.DataType | None:
+        """The type of what it publishes of a single record of such a column; None: that takes others, too."""
+        return None
+
+    def refuse(self, attribute: Attribute) -> None:
+        """Raise InputError for a quasi-identifier that it is not for."""
+
+    def notes(self, columns: Sequence[str], before: Table, after: Mapping[str, Any]) -> list[str]:
+        """Sentences on the columns that have it, given these as they were and as they are published."""
+        return []
+
+
+def generator_of(key: bytes | None, seed: int, purpose: str) -> np.random.Generator:
+    """Random numbers for a purpose: those of a key and a seed, or such as nobody can repeat.
+
+    Without a key they come from the operating system: noise that a reader could repeat is none.
+    """
+    if key is None:
+        return np.random.default_rng(secrets.randbits(128))
+    drawn = hmac.new(key, f"perturb|{seed}|{purpose}".encode(), hashlib.sha256).digest()
+    return np.random.default_rng(int.from_bytes(drawn, "big"))
