@@ -113,7 +113,9 @@ def make_release(
         tied = None if tie is None else tie.settled(solution.recoding, published, compared=compared)
     if tied is not None:
         tied = _beside_alone(tied, prepared, choice, clock)
-    return _release(prepared, choice, solution, published, verified, figures, order, clock, tied)
+    cautions = extreme_cautions(prepared.attributes, published.columns, prepared.problem.k)
+    verified = verified.cautioned(*cautions, *order.cautions, *([] if tied is None else tied.cautions))
+    return release_from(prepared, choice, solution, published, verified, figures, order, clock, tied)
 
 
 def _beside_alone(tied: TiedRelease, prepared: Prepared, choice: Choice, clock: Clock) -> TiedRelease:
@@ -179,7 +181,7 @@ def _files_measured(prepared: Prepared, published: Published) -> Verification:
     )
 
 
-def _release(
+def release_from(
     prepared: Prepared,
     choice: Choice,
     solution: Solution,
@@ -188,12 +190,10 @@ def _release(
     figures: Figures,
     order: PublishedOrder,
     clock: Clock,
-    tied: TiedRelease | None,
+    tied: TiedRelease | None = None,
 ) -> Release:
-    recoding, request = solution.recoding, prepared.request
-    extremes = extreme_cautions(prepared.attributes, published.columns, prepared.problem.k)
-    together = [] if tied is None else tied.cautions
-    verdict = verified.verdict.cautioned(*extremes, *order.cautions, *together)
+    """The release of a table that was solved, published and verified."""
+    recoding, request, verdict = solution.recoding, prepared.request, verified.verdict
     return Release(
         dataset=prepared.dataset,
         request=request,

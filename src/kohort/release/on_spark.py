@@ -10,30 +10,28 @@ import shutil
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote
-
-import numpy as np
 
 from kohort.algorithms import Progress, Run, Stop
 from kohort.errors import InputError, InternalError, KohortError, UnsupportedError
 from kohort.files.outputs import Outputs
 from kohort.io.baskets import BasketShape
 from kohort.io.databases import DatabaseTable
-from kohort.job.choose import Choice
-from kohort.job.notes import extreme_caution, formula_sentences, model_notes, withholding_notes
+from kohort.job.figures import Figures
+from kohort.job.notes import extreme_caution
 from kohort.job.order import PublishedOrder
-from kohort.job.solve import Clock
+from kohort.job.solve import Clock, Solution
 from kohort.kernels.ahead import compile_ahead
 from kohort.pipeline import Request
 from kohort.pipeline.spark.arranging import PublishedThere
-from kohort.pipeline.spark.prepare import SparkPrepared, prepare_on_spark, refuse_on_spark
-from kohort.pipeline.spark.solving import Made, choose_on_spark, solve_on_spark
-from kohort.pipeline.spark.verifying import Found, held_parts, original_columns, verify_on_spark
-from kohort.recoding.groups import Groups
+from kohort.pipeline.spark.prepare import prepare_on_spark, refuse_on_spark
+from kohort.pipeline.spark.solving import choose_on_spark, solve_on_spark
+from kohort.pipeline.spark.verifying import held_parts, original_columns, verify_on_spark
 from kohort.release.artefacts import Artefact
+from kohort.release.job import release_from
 from kohort.release.release import Release
 from kohort.release.targets import Target, WrittenTables
 from kohort.tables.spark import SparkTable, fingerprint
@@ -49,6 +47,7 @@ _JSON = {  # all columns on every line, and times to the microsecond
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
     "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
 }
+_ORDER = "The records are published in an order that depends on what is published alone."
 WHAT_IS_HASHED = (
     "The hash of the release, a folder of files, is the SHA-256 of what `sha256sum part-*` prints in that "
     "folder."
@@ -207,41 +206,20 @@ def _made(table: SparkTable, request: Request, clock: Clock, run: Run) -> Releas
             parts = held_parts(prepared, made.pieces, made.arrangement)
             try:
                 found = verify_on_spark(prepared, parts, made.arrangement, before, made.n_regions)
-                checked_loss(found.verified.loss or {})
             except BaseException:
                 give_up(parts)  # what failed is not kept anywhere
                 raise
     finally:
         made.release()
-    return _release(prepared, choice, made, found, clock)
-
-
-def _release(prepared: SparkPrepared, choice: Choice, made: Made, found: Found, clock: Clock) -> Release:
-    request, verified = prepared.request, found.verified
     extremes = [extreme_caution(a) for a in prepared.attributes if a.name in found.extremes]
-    notes = (
-        *made.notes,
-        "The records are published in an order that depends on what is published alone.",
-        *choice.notes,
-        *withholding_notes(prepared.problem, verified.verdict.withheld),
-        *model_notes(prepared.problem),
-        *formula_sentences(found.formulas, request),
-    )
-    return Release(
-        dataset=prepared.dataset,
-        request=request,
-        roles=prepared.roles,
-        problem=prepared.problem,
-        published=found.published,
-        verdict=verified.verdict.cautioned(*extremes),
-        loss=verified.loss or {},
-        algorithm=choice.name,
-        parameters=choice.parameters,
-        claims={},
-        seconds=clock.seconds,
-        order=PublishedOrder(request.shuffle),
-        notes=notes,
-        recoding=made.recoding or Groups(np.zeros(0, dtype=np.int32)),
-        scheme=made.scheme,
-        cut_by_time=made.limited is not None,
+    verified, asked = found.verified.cautioned(*extremes), prepared.request.shuffle
+    return release_from(
+        prepared,
+        replace(choice, notes=(*made.notes, _ORDER, *choice.notes)),
+        Solution(made.recoding, None, made.was_cut, ()),
+        found.published,
+        verified,
+        Figures(checked_loss(verified.loss or {}), {}),
+        PublishedOrder(asked),
+        clock,
     )

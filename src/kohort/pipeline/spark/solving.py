@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from kohort.algorithms import ALGORITHMS, Algorithm, Run, Solver
 from kohort.algorithms.mondrian.cut_regions import RegionRules, cut_regions
 from kohort.algorithms.mondrian.region_tree import Regions, RegionTree
@@ -98,19 +100,18 @@ class Made:
     """How a table is published: its records, which Spark will make, and what is known of the solution.
 
     pieces   published records, dealt out by class: each partition has the pieces of one part
-    limited  the seconds that each region may take; None where the clock decides nothing
+    recoding the same everywhere, with its maps; empty groups where records are grouped by workers
+    was_cut  whether a time limit may have decided anything
     held     what Spark holds until the records are made; None: nothing
-    recoding the maps of a recoding that is the same everywhere; None: there are none
     n_regions  in how many regions the table is solved
     """
 
     pieces: Any
     arrangement: Arrangement
     notes: tuple[str, ...]
-    scheme: dict[str, Any] | None = None
-    limited: float | None = None
+    recoding: Recoding
+    was_cut: bool
     held: SparkRecords | None = None
-    recoding: Recoding | None = None
     n_regions: int = 1
 
     def release(self) -> None:
@@ -134,16 +135,13 @@ def solve_on_spark(prepared: SparkPrepared, choice: Choice, run: Run) -> Made:
 def _made_by_maps(
     prepared: SparkPrepared, choice: Choice, arrangement: Arrangement, keys: Sequence[int]
 ) -> Made:
-    limit = prepared.request.time_limit
-    limited = Run(time_limit=limit)
+    limited = Run(time_limit=prepared.request.time_limit)
     job, recoding = global_recoding(prepared, choice, arrangement.coder, keys, limited)
     notes = ("Made on a cluster by Spark: one map for each column, found on the distinct rows.",)
     with spark_failures("publish the records"):
         records = prepared.frame.select(*map(quoted, arrangement.coder.names), ROW)
         made = records.mapInArrow(job.publish, DEALT).repartition(len(keys), "key")
-    seconds = limit if limited.was_cut else None
-    scheme = dict(recoding.search) or None
-    return Made(made, arrangement, (*notes, *recoding.notes), scheme, seconds, recoding=recoding)
+    return Made(made, arrangement, notes, recoding, limited.was_cut)
 
 
 def _made_in_regions(
@@ -177,9 +175,9 @@ def _made_in_regions(
     except BaseException:
         records.release()
         raise
-    return Made(
-        made, arrangement, _notes(regions, seconds), None, seconds, records, n_regions=len(regions.sizes)
-    )
+    nobody = Groups(np.zeros(0, dtype=np.int32))
+    notes = _notes(regions, seconds)
+    return Made(made, arrangement, notes, nobody, seconds is not None, records, len(regions.sizes))
 
 
 def _notes(regions: Regions, seconds: float | None) -> tuple[str, ...]:

@@ -40,13 +40,11 @@ class Found:
 
     published the published records, as they were verified
     extremes  columns that show their least or greatest value although few people have it
-    formulas  how many texts of each column begin like a formula
     """
 
     published: PublishedThere
     verified: Verification
     extremes: frozenset[str]
-    formulas: dict[str, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,8 +137,8 @@ def verify_on_spark(
     for row in found:
         formulas.update(row[3])
     extremes = frozenset().union(*(row[2] for row in found))
-    published = PublishedThere(prepared.dataset, {}, parts=parts, fingerprint=shown)
-    return Found(published, verified, extremes, dict(formulas))
+    published = PublishedThere(prepared.dataset, {}, parts=parts, fingerprint=shown, formulas=formulas)
+    return Found(published, verified, extremes)
 
 
 def _known_people(parts: Any) -> dict[str, int]:
