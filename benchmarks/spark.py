@@ -53,11 +53,12 @@ import kohort.spark
 from benchmarks.large import DIVERSE, SEVEN, write_records
 from kohort.algorithms import Run
 from kohort.algorithms.kernels.group_costs import costs_by_group
-from kohort.keywords import request_of
-from kohort.pipeline import Request
+from kohort.io.read_spec import with_files
 from kohort.pipeline.spark.coding import Coder
 from kohort.pipeline.spark.prepare import prepare_on_spark
 from kohort.pipeline.spark.regions import labels_of, region_problem
+from kohort.statement import Statement
+from kohort.statement.from_keywords import from_keywords
 from kohort.tables.spark_files import source_of_path
 from kohort.tables.spark_session import quiet, refuse_wrong_java
 
@@ -200,9 +201,10 @@ def by_buckets(spark: Any, path: Path, out: Path, asked: dict) -> dict:
     }
 
 
-def _request(asked: dict) -> Request:
+def _request(asked: dict) -> Statement:
     known = inspect.signature(ko.anonymize).parameters
-    return request_of({name: each.default for name, each in known.items()} | asked | {"engine": "spark"}, {})
+    given = {name: each.default for name, each in known.items()}
+    return with_files(from_keywords(given | asked | {"engine": "spark"}))
 
 
 def _bucket_solver(whole: Any, coder: Coder) -> Any:

@@ -30,8 +30,9 @@ from typer.models import ArgumentInfo, OptionInfo
 
 from kohort.cli.app import app
 from kohort.io.certificate import certificate_schema
-from kohort.io.spec import OPTION_KEYS, Spec
-from kohort.options import OPTIONS
+from kohort.statement.from_yaml import PARTS
+from kohort.statement.options import OPTIONS
+from kohort.statement.statement import OPTION_KEYS
 
 __all__ = [
     "TABLES",
@@ -211,15 +212,15 @@ def with_tables(name: str, page: str) -> str:
 
 def _spec_table() -> str:
     """Every key of the spec: those with parts of their own, then the options."""
-    own = [key for key in Spec.model_fields if key not in OPTION_KEYS]
-    rows = [_spec_row(key) for key in (*own, *OPTION_KEYS)]
+    rows = [_spec_row(key, sentence) for key, sentence in PARTS.items()]
+    rows += [_spec_row(key, declared.option.sentence) for key, declared in OPTION_KEYS.items()]
     return "\n".join(["| key | default | meaning |", "| --- | --- | --- |", *rows])
 
 
-def _spec_row(key: str) -> str:
-    field = Spec.model_fields[key]
-    value = "required" if field.is_required() else _spelled(field.default, json.dumps)
-    return f"| [`{key}`](#{_anchor(key)}) | {value} | {field.description}{_choices(key)} |"
+def _spec_row(key: str, sentence: str) -> str:
+    default = OPTION_KEYS[key].default if key in OPTION_KEYS else None
+    value = "required" if key == "privacy" else _spelled(default, json.dumps)
+    return f"| [`{key}`](#{_anchor(key)}) | {value} | {sentence}{_choices(key)} |"
 
 
 def _meaning(name: str) -> str:

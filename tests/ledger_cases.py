@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 import kohort as ko
 from by_definition.together import Shown
 from kohort.data.ledger import Ledger
-from kohort.pipeline import Request
 from kohort.problem.roles import Roles
 from kohort.release.job import make_release
 from kohort.release.release import Release
+from kohort.statement import Statement
 from kohort.tables.memory import MemoryTable
 
 KEY = b"the steward's own secret"
@@ -60,9 +60,9 @@ class Published:
 
     def made(self, table: Table) -> Release:
         """The next release, which does not become a part of the ledger."""
-        request = Request(
-            roles=ROLES,
-            models=tuple(self.models),
+        request = Statement.of(
+            columns=ROLES,
+            promises=tuple(self.models),
             key=KEY,
             ledger=self.ledger,
             again=self.again,

@@ -28,13 +28,15 @@ from kohort.data.hierarchies import build_hierarchy
 from kohort.data.hierarchies.dates import _LEVELS
 from kohort.io.formats import SUFFIXES
 from kohort.io.source_file import COMPRESSIONS
-from kohort.io.spec import Spec
-from kohort.io.spec_parts import AttributeSpec, ItemsSpec
-from kohort.io.spec_privacy import PARTS, PrivacySpec
+from kohort.parameters import annotations_of
 from kohort.problem.costs import COSTS
 from kohort.problem.promises import MODELS
 from kohort.problem.promises.l_diversity import KINDS
 from kohort.problem.roles import ROLES
+from kohort.statement import Column
+from kohort.statement.from_yaml import SPEC_KEYS, Baskets, EventsPart
+from kohort.statement.privacy import MODEL_KEYS, PRIVACY_KEYS
+from kohort.statement.statement import OPTION_KEYS
 
 ROOT = Path(__file__).parents[1]
 NEED = {  # packages that examples need
@@ -131,18 +133,23 @@ def test_every_error_is_explained(name):
     assert name in tree
 
 
-SPEC_PARTS = {part.__name__: part for part in (Spec, AttributeSpec, PrivacySpec, *PARTS.values(), ItemsSpec)}
+SPEC_PARTS = {
+    "the spec": dict.fromkeys(SPEC_KEYS)
+    | {key: declared.annotation for key, declared in OPTION_KEYS.items()},
+    "privacy": dict.fromkeys(PRIVACY_KEYS),
+    **{part.__name__: annotations_of(part) for part in (Column, Baskets, EventsPart, *MODEL_KEYS.values())},
+}
 
 
 def spec_parts() -> list[tuple[str, str]]:
-    return [(name, key) for name, part in SPEC_PARTS.items() for key in part.model_fields]
+    return [(name, key) for name, part in SPEC_PARTS.items() for key in part]
 
 
 @pytest.mark.parametrize(("part", "key"), spec_parts())
 def test_every_key_of_the_spec_is_explained(part, key):
     text = page("spec.md")
     assert named(text, key)
-    for choice in choices(SPEC_PARTS[part].model_fields[key].annotation):
+    for choice in choices(SPEC_PARTS[part][key]):
         assert named(text, choice), choice
 
 
@@ -153,7 +160,7 @@ def choices(annotation: Any) -> list[str]:
 
 
 def test_choices_are_found():
-    assert choices(AttributeSpec.model_fields["treatment"].annotation) == [
+    assert choices(annotations_of(Column)["treatment"]) == [
         "drop",
         "pseudonym",
         "mask",

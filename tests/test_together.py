@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import kohort as ko
 from by_definition.together import lasting, places_of, values_of, worlds
 from kohort.data.ledger import Ledger
-from kohort.pipeline import Request
 from kohort.problem.roles import Roles
 from kohort.release.job import make_release
+from kohort.statement import Statement
 from kohort.tables.memory import MemoryTable
 from kohort.verification import verify_together
 from ledger_cases import KEY, Published, leaving, sequences, turnovers
@@ -292,8 +292,8 @@ def test_sensitive_columns_may_stand_in_another_order():
     ledger = Ledger("who")
     for order in (names, ["job", "ill", "age", "who"]):
         table = pa.table({name: [row[names.index(name)] for row in rows] for name in order})
-        request = Request(
-            roles=roles, models=(ko.KAnonymity(2),), key=KEY, ledger=ledger, algorithm="mondrian"
+        request = Statement.of(
+            columns=roles, promises=(ko.KAnonymity(2),), key=KEY, ledger=ledger, algorithm="mondrian"
         )
         ledger = make_release(MemoryTable(table), request).tied.ledger
     assert ledger.entries[0].facts["sensitive"] == ledger.entries[1].facts["sensitive"]

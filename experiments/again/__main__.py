@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 import kohort as ko
 from kohort.data.ledger import Ledger
-from kohort.io.read_spec import parse_spec
+from kohort.io.read_spec import parse_spec, with_files
 from kohort.release.job import make_release
 from kohort.risk import attack_ledger
 from kohort.tables.memory import MemoryTable
@@ -111,7 +111,7 @@ def publish(
     ledger = Ledger("person")
     for number, table in enumerate(tables, 1):
         read = parse_spec(spec | {"again": way, "algorithm": algorithm})
-        request = read.request(key=KEY, ledger=ledger)
+        request = with_files(read, key=KEY, ledger=ledger)
         release = make_release(MemoryTable(table), request, compared=way == "fresh")
         seconds = sum(s for phase, s in release.seconds.items() if phase not in ("alone", "compile"))
         assert release.tied is not None

@@ -27,7 +27,7 @@ from experiments.again.__main__ import (
 from experiments.bounds import best_bound
 from kohort.algorithms.again import Standing
 from kohort.data.ledger import Ledger
-from kohort.io.read_spec import parse_spec
+from kohort.io.read_spec import parse_spec, with_files
 from kohort.job.again.tie import tie_to_ledger
 from kohort.job.prepare import prepare
 from kohort.release.job import make_release
@@ -51,7 +51,7 @@ def bounds() -> list[dict[str, Any]]:
         newcomers = table.slice(table.num_rows - 3000).drop(["person"])
         spec = adult_spec() | {"algorithm": "improve", "time_limit": SECONDS, "suppression": 0.0}
         spec["attributes"] = {name: how for name, how in spec["attributes"].items() if name != "person"}
-        release = make_release(MemoryTable(newcomers), parse_spec(spec).request())
+        release = make_release(MemoryTable(newcomers), parse_spec(spec))
         bound = best_bound(release)
         assert bound is not None  # improve proves one
         before = [row["bound of newcomers"] for row in rows]
@@ -77,7 +77,7 @@ def reasons() -> list[dict[str, Any]]:
     rows, ledger = [], Ledger("person")
     for number, table in enumerate(health_tables(), 1):
         spec = health_spec() | {"again": "history-keeping", "algorithm": "mondrian"}
-        request = parse_spec(spec).request(key=KEY, ledger=ledger)
+        request = with_files(parse_spec(spec), key=KEY, ledger=ledger)
         tie = tie_to_ledger(prepare(MemoryTable(table), request))
         release = make_release(MemoryTable(table), request)
         assert tie is not None and release.tied is not None

@@ -63,7 +63,6 @@ if TYPE_CHECKING:
     from kohort.errors import MissingPackageError as MissingPackageError
     from kohort.errors import UnsupportedError as UnsupportedError
     from kohort.io.databases import database as database
-    from kohort.pipeline import Items as Items
     from kohort.problem.promises import AlphaDeassociation as AlphaDeassociation
     from kohort.problem.promises import BetaLikeness as BetaLikeness
     from kohort.problem.promises import DeltaDisclosure as DeltaDisclosure
@@ -81,6 +80,7 @@ if TYPE_CHECKING:
     from kohort.problem.promises import TCloseness as TCloseness
     from kohort.release.release import Release as Release
     from kohort.risk import assess_risk as assess_risk
+    from kohort.statement import Items as Items
     from kohort.treatments import Limits as Limits
     from kohort.treatments import Noise as Noise
     from kohort.treatments import Pram as Pram
@@ -111,7 +111,7 @@ _HOMES = {
     "InfeasibleError": "kohort.errors",
     "InputError": "kohort.errors",
     "InternalError": "kohort.errors",
-    "Items": "kohort.pipeline",
+    "Items": "kohort.statement",
     "KAnon": "kohort.algorithms.closed_records.k_anon",
     "KAnonCF": "kohort.algorithms.closed_records.k_anon_cf",
     "KAnonymity": "kohort.problem.promises",

@@ -23,21 +23,11 @@ from kohort.io.folders import sha256_of_source
 from kohort.io.ledger_file import read_ledger, verify_with_ledger
 from kohort.io.maps import read_maps
 from kohort.io.private_files import read_order
-from kohort.io.spec import Spec
+from kohort.io.read_spec import files_of, with_files
 from kohort.job import apply
 from kohort.job.prepare import prepare
-from kohort.keywords import (
-    Promise,
-    Source,
-    hierarchies_by_column,
-    hierarchy_files,
-    proposed_hierarchies,
-    request_of,
-)
-from kohort.pipeline import Items, Request
 from kohort.pipeline.verify_release import verify_release
 from kohort.problem.promises import KAnonymity
-from kohort.problem.roles import Roles
 from kohort.profiling import profile as profiles
 from kohort.progress import ShowProgress, shown_progress
 from kohort.publication import Origin
@@ -55,6 +45,15 @@ from kohort.sources import (
     spec_and_folder,
     table_and_spec,
 )
+from kohort.statement import Items, Statement
+from kohort.statement.columns import columns_of, hierarchy_of
+from kohort.statement.from_keywords import (
+    Source,
+    from_keywords,
+    hierarchies_by_column,
+    proposed_hierarchies,
+)
+from kohort.statement.privacy import Promise
 from kohort.tables.memory import MemoryTable
 from kohort.tables.source import records_of
 from kohort.tables.table import Table
@@ -244,25 +243,25 @@ def anonymize(
     if spec is not None:
         _refuse_besides_spec(given)
         read, beside = spec_and_folder(spec)
-        tied = ledger_for(ledger, key, read.person)
-        request = read.request(beside=beside, key=key, engine=engine, ledger=tied)
-        reads = named_files(data, events, spec, *read.files(beside=beside))
+        tied = ledger_for(ledger, key, read.roles.only("person"))
+        request = with_files(read, beside=beside, key=key, engine=engine, ledger=tied)
+        reads = named_files(data, events, spec, *files_of(read, beside=beside))
         origin = Origin(shape=read.shape, reads=reads, making=_name_of(data), ledger=_file(ledger))
         with shown_progress(progress) as report:
             source = original_of(data, request, read.shape, header=header, progress=report)
             beside_it = events_or_file(events, header)
             return release_of(source, request, events=beside_it, origin=origin, progress=report, stop=stop)
     given |= {"ledger": ledger_for(ledger, key, _person(person))}
-    request = request_of(given, {})
-    reads = named_files(data, events, *hierarchy_files(quasi_identifiers, items))
+    read = from_keywords(given)
+    request = with_files(read)
+    reads = named_files(data, events, *files_of(read))
     origin = Origin(reads=reads, making=_name_of(data), ledger=_file(ledger))
     with shown_progress(progress) as report:
         source = original_of(data, request, header=header, progress=report)
         beside_it = events_or_file(events, header)
         tables = [records_of(source), *([] if beside_it is None else [records_of(beside_it)])]
-        proposed = proposed_hierarchies(given, tables)
-        if proposed:
-            request = request_of(given, proposed)
+        proposed = proposed_hierarchies(request, quasi_identifiers, tables)
+        request = request.with_columns(hierarchy={n: hierarchy_of(how) for n, how in proposed.items()})
         return release_of(
             source,
             request,
@@ -398,7 +397,7 @@ def verify(
         raise InputError(
             "An order file is used to compare a release with its original: give the original as well."
         )
-    request = read.request(beside=beside)
+    request = with_files(read, beside=beside)
     verdict = verify_release(
         published,
         request,
@@ -416,7 +415,7 @@ def verify(
 
 
 def _given_release(
-    spec: Spec,
+    spec: Statement,
     header: bool | None,
     original_header: bool | None,
     release: Any,
@@ -437,7 +436,7 @@ def _sha256(release: Any) -> str | None:
     return sha256_of_source(release) if isinstance(release, (str, Path)) else None
 
 
-def _release_table(table: Any, spec: Spec, header: bool | None) -> Table:
+def _release_table(table: Any, spec: Statement, header: bool | None) -> Table:
     """A published table, which may be a file."""
     if is_named(table):
         table = read_release(table, spec.shape, formulas=spec.formulas, header=header).table
@@ -521,12 +520,12 @@ def mine_closed_records(
     """
     dataset = dataset_of(data, header=header)
     trees = hierarchies_by_column(quasi_identifiers)
-    request = Request(
-        roles=Roles(dict.fromkeys(trees, "quasi-identifier"), "keep"),
-        models=(KAnonymity(k),),
-        hierarchies=trees,
+    named = columns_of(
+        dict.fromkeys(trees, "quasi-identifier"),
+        hierarchy=trees,
         on_missing=dict.fromkeys(trees, on_missing),
     )
+    request = with_files(Statement.of(columns=named, others="keep", promises=[KAnonymity(k)]))
     problem = prepare(dataset, request).problem
     found = closed_records.mine_closed_records(problem)
     columns = {

@@ -13,16 +13,15 @@ from kohort.files.outputs import Outputs
 from kohort.io.baskets import BasketShape
 from kohort.io.data_files import read_data
 from kohort.io.databases import DatabaseTable
-from kohort.io.read_spec import parse_spec, read_spec
-from kohort.io.spec import Spec
-from kohort.pipeline import Request
+from kohort.io.read_spec import files_of, parse_spec, read_spec
 from kohort.publication.origin import open_on_spark, open_original
+from kohort.statement import Statement
 from kohort.tables.places import SparkData
 from kohort.tables.source import records_of
 from kohort.tables.table import Table
 
 
-def spec_and_folder(spec: str | Path | Mapping[str, Any]) -> tuple[Spec, Path]:
+def spec_and_folder(spec: str | Path | Mapping[str, Any]) -> tuple[Statement, Path]:
     """The spec, and the folder where the files that it names are."""
     if isinstance(spec, Mapping):
         return parse_spec(spec), Path()
@@ -54,7 +53,7 @@ def frame_or_file(data: Any, shape: BasketShape | None = None, **reading: Any) -
 
 def original_of(
     data: Any,
-    request: Request,
+    request: Statement,
     shape: BasketShape | None = None,
     *,
     header: bool | None,
@@ -87,13 +86,13 @@ def arrow_table(dataset: Table) -> pa.Table:
 
 def table_and_spec(
     data: Any, spec: str | Path | Mapping[str, Any], out: str | Path | None, header: bool | None
-) -> tuple[pa.Table, Spec, Path]:
+) -> tuple[pa.Table, Statement, Path]:
     """The table, the spec and its folder; an `out` that would replace one of the files read is refused."""
     read, beside = spec_and_folder(spec)
     files = [
         source.file if isinstance(source, DatabaseTable) else source for source in named_files(data, spec)
     ]
-    Outputs([] if out is None else [Path(out)], reads=[*files, *read.files(beside=beside)]).check()
+    Outputs([] if out is None else [Path(out)], reads=[*files, *files_of(read, beside=beside)]).check()
     if is_named(data):
         return read_data(data, read.shape, header=header).table, read, beside
     return arrow_table(dataset_of(data, header=header)), read, beside

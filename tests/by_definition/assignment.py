@@ -34,7 +34,7 @@ def audit(search):
         assert paid == max(_highest(offers, slot) for unit, slot in found if offers.row_of_unit[unit] == row)
     for slot in range(n_slots):
         _audit_slot(search, slot, found, over)
-    if len(promises.rules):
+    if len(promises.tally):
         _audit_tallies(promises, found, size, n_slots - 2)
 
 
@@ -72,10 +72,24 @@ def _audit_slot(search, slot, found, over):
 
 def _audit_tallies(promises, found, size, nowhere):
     for slot in range(nowhere):
-        expected = np.zeros(promises.tally.shape[1], dtype=int)
-        for (unit, other), copies in found.items():
-            if other == slot:
-                np.add.at(expected, promises.value[unit], copies)
+        expected = _tally(promises, [(unit, n) for (unit, other), n in found.items() if other == slot])
         tally = promises.tally_of[slot]
         assert (tally >= 0) == (size[slot] > 0)
-        assert tally < 0 or (promises.tally[tally] == expected).all()
+        assert tally < 0 or np.allclose(promises.tally[tally], expected, rtol=0, atol=1e-9)
+
+
+def _tally(promises, inside):
+    """How many records or people a slot has by value, and of any value, given its units and their copies."""
+    expected = np.zeros(promises.tally.shape[1])
+    if not len(promises.person):
+        for unit, copies in inside:
+            np.add.at(expected, [*promises.value[unit], -1], copies)
+        return expected
+    for person in {promises.person[unit] for unit, _ in inside}:
+        own = [unit for unit, copies in inside for _ in range(copies) if promises.person[unit] == person]
+        expected[-1] += 1
+        for values in promises.value[own].T.tolist():
+            for value in set(values):
+                is_spread = promises.is_spread[value]
+                expected[value] += values.count(value) / len(values) if is_spread else 1
+    return expected

@@ -49,7 +49,7 @@ def test_the_spec_works_unchanged(tmp_path, name):
     table = TABLES[name]()
     write_table(table, data)
     assert run("init", data, "--out", spec).exit == 0
-    assert list(read_spec(spec).attributes) == table.column_names
+    assert list(read_spec(spec).columns) == table.column_names
     assert run("anonymize", data, "--spec", spec, "--out", release, "--quiet").exit == 0
     assert read_table(release).table.num_rows == table.num_rows
 
@@ -155,7 +155,7 @@ def test_a_table_without_quasi_identifiers_is_told(tmp_path):
     ran = run("init", data, "--out", tmp_path / "spec.yaml")
     assert ran.exit == 0
     assert "No column looks like a quasi-identifier" in ran.err
-    assert read_spec(tmp_path / "spec.yaml").attributes["name"].role == "identifier"
+    assert read_spec(tmp_path / "spec.yaml").columns["name"].role == "identifier"
 
 
 def test_no_value_gets_into_the_spec(tmp_path):
@@ -222,7 +222,7 @@ def test_odd_names_survive(tmp_path):
     rng = np.random.default_rng(0)
     write_table(pa.table({name: [f"v{i}" for i in rng.integers(0, 3, 60)] for name in names}), data)
     assert run("init", data, "--out", spec).exit == 0
-    assert list(read_spec(spec).attributes) == names
+    assert list(read_spec(spec).columns) == names
     assert run("anonymize", data, "--spec", spec, "--out", tmp_path / "r.parquet", "--quiet").exit == 0
     assert read_table(tmp_path / "r.parquet").table.column_names == names
 
@@ -233,4 +233,4 @@ def test_any_name_survives(names):
     found = profile(pa.table({name: ["a", "b"] * 15 for name in [*dict.fromkeys([*names, *sensitive])]}))
     text = spec_text(found, data="data \x1b\n.csv", command="kohort \x1b\n", k=3)
     for spec in (text, switched_on(text)):
-        assert list(parse_spec(yaml.safe_load(spec)).attributes) == [c.name for c in found.columns]
+        assert list(parse_spec(yaml.safe_load(spec)).columns) == [c.name for c in found.columns]

@@ -19,8 +19,8 @@ def test_a_grid_is_every_algorithm_with_every_parameter():
     assert len(grid) == 16 and len(set(grid)) == 16
     assert Cell("forest", "tree", 5, 3) in grid
     changed = Cell("forest", "tree", 5, 3).spec(spec)
-    assert (changed.algorithm, changed.cost, changed.privacy.k) == ("forest", "tree", 5)
-    assert changed.privacy.models()[1].l == 3 and spec.privacy.models()[1].l == 2
+    assert (changed.algorithm, changed.cost, changed.asked_k) == ("forest", "tree", 5)
+    assert changed.models[1].l == 3 and spec.models[1].l == 2
     every = {cell.algorithm for cell in cells(spec, algorithms=None, costs=None)}
     assert "auto" not in every and {"mondrian", "k-anon-cf", "optimal"} <= every
     baskets = parse_spec({"items": {}, "privacy": {"k": 2, "m": 2}})
@@ -101,7 +101,7 @@ def test_it_goes_on_where_it_stopped(jobs, tmp_path):
         out=out,
         progress=lambda what, share: seen.append((what, share)),
     )
-    assert len(jobs) == 3 and jobs[-1].spec.privacy.k == 4
+    assert len(jobs) == 3 and jobs[-1].spec.asked_k == 4
     assert {what for what, _ in seen} == {"3 of 3: mondrian, k = 4"}
     assert [share for _, share in seen] == pytest.approx([2 / 3, 2.5 / 3])
     assert [row["k"] for row in more.rows] == [2, 3, 4]
@@ -223,7 +223,7 @@ def test_a_last_line_that_is_cut_off_is_made_again(jobs, tmp_path, cut):
     whole = out.read_bytes()
     out.write_bytes(whole[:-cut])
     again = ko.compare(people(), **asked).rows
-    assert len(jobs) == 3 and jobs[-1].spec.privacy.k == 3
+    assert len(jobs) == 3 and jobs[-1].spec.asked_k == 3
     assert [row["loss"] for row in again] == pytest.approx([row["loss"] for row in first], rel=1e-5)
     assert len(out.read_bytes().splitlines()) == len(whole.splitlines())
 

@@ -9,7 +9,7 @@ import pytest
 
 import kohort as ko
 from kohort.cli.app import main
-from kohort.io.baskets import recognized_baskets
+from kohort.io.baskets import BasketShape, recognized_baskets
 from kohort.io.read_spec import read_spec
 from kohort.io.tables import write_table
 
@@ -76,7 +76,7 @@ def test_init_writes_a_spec_that_works(tmp_path, monkeypatch, capsys):
     told = run(monkeypatch, capsys, "init", data, "--out", spec, "--k", 3)
     assert "one basket per line" in told and "release.csv" in told
     read = read_spec(spec)
-    assert (read.privacy.k, read.privacy.m, read.items.separator) == (3, 2, ";")
+    assert (read.km, read.shape) == (ko.KmAnonymity(3, 2), BasketShape(";"))
     run(monkeypatch, capsys, "anonymize", data, "--spec", spec, "--out", release)
     run(monkeypatch, capsys, "verify", release, "--spec", spec, "--original", data)
 

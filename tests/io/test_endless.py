@@ -57,7 +57,7 @@ def test_a_few_aliases_are_welcome(tmp_path):
         "  stay: {role: quasi-identifier, hierarchy: *years}\n"
         "privacy: {k: 2}\n"
     )
-    assert read_spec(path).attributes["stay"].hierarchy == ko.intervals(5, 10)
+    assert read_spec(path).columns["stay"].hierarchy == ko.intervals(5, 10)
 
 
 @pytest.mark.parametrize("value", ["!!int x", "9" * 5000, "!!float x", "!!bool x", "!!timestamp x"])

@@ -49,13 +49,13 @@ def anonymized(table, **changes):
 
 
 def test_the_person_of_each_record_is_a_number_of_the_problem():
-    prepared = prepare(MemoryTable(visits()), parse_spec(spec()).request())
+    prepared = prepare(MemoryTable(visits()), parse_spec(spec()))
     assert prepared.problem.persons.tolist() == [0, 1, 2, 3, 4, 5] * 2
     assert prepared.problem.n_people == 6
 
 
 def test_where_everybody_has_one_record_nothing_is_left_to_count():
-    prepared = prepare(MemoryTable(visits(6)), parse_spec(spec()).request())
+    prepared = prepare(MemoryTable(visits(6)), parse_spec(spec()))
     assert prepared.problem.persons is None
 
 
@@ -168,13 +168,11 @@ def test_wrong_columns_are_refused_and_nothing_is_written(folder, column, words)
 
 
 def test_the_flag_replaces_the_person_of_the_spec():
-    changed = parse_spec(spec()).overridden(person="other")
-    assert {n: a.role for n, a in changed.attributes.items()} == {
+    changed = parse_spec(spec(), person="other")
+    assert {n: a.role for n, a in changed.columns.items()} == {
         "patient": "identifier",
         "age": "quasi-identifier",
         "illness": "sensitive",
         "other": "person",
     }
-    assert np.array_equal(
-        list(parse_spec(spec()).overridden(person="patient").attributes), ["patient", "age", "illness"]
-    )
+    assert np.array_equal(list(parse_spec(spec(), person="patient").columns), ["patient", "age", "illness"])

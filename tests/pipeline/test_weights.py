@@ -62,7 +62,7 @@ def test_costs_are_weighted_by_their_definition():
     copies = np.repeat(np.arange(8), np.array(WEIGHTS, dtype=int))
     shown = release.arrow["age"].to_pylist()
     spec = {"attributes": {"age": {"role": "quasi-identifier", "hierarchy": {"intervals": [2, 4, 8]}}}}
-    request = parse_spec(spec | {"privacy": {"k": 2}, "shuffle": False}).request()
+    request = parse_spec(spec | {"privacy": {"k": 2}, "shuffle": False})
 
     def loss_of(records):
         table = pa.table({"age": [AGES[i] for i in records]})

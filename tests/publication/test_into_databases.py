@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -294,7 +293,7 @@ def test_a_table_that_breaks_a_promise_is_not_committed(place, before, monkeypat
     real = targets.verify_release
 
     def stricter(found, request, **more):
-        return real(found, replace(request, models=(ko.KAnonymity(401),)), **more)
+        return real(found, request.promising([ko.KAnonymity(401)]), **more)
 
     monkeypatch.setattr(targets, "verify_release", stricter)
     with pytest.raises(InternalError, match="does not keep the promises"):

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 import kohort as ko
-from kohort.pipeline.approval import QUESTIONS
 from kohort.report.dossier.chapters import BLANK, CLAUSES, SOURCES
 from kohort.report.dossier.write import chapters, dossier_facts, dossier_page
+from kohort.statement.approval import QUESTIONS
 
 SENTINELS = {"ill": "Zyx-flu", "note": "Qvw-note", "town": "Jkp-town"}
 
@@ -132,6 +132,8 @@ def test_the_public_facts_show_no_value(public):
     text = json.dumps(public)
     assert not any(sentinel in text for sentinel in SENTINELS.values())
     assert "special_uniques" not in public["knowledge"] and "before" not in public["knowledge"]
+    assert all(public[attack] is None for attack in ("criteria", "numbers", "intruders"))
+    assert "could test guesses about it" in dossier_page(public)
 
 
 def test_pdf(release, tmp_path):

@@ -11,11 +11,11 @@ from by_definition.knowledge import people_alike
 from by_definition.risk import covers
 from kohort.algorithms import Run
 from kohort.io.read_spec import parse_spec
-from kohort.pipeline.approval import QUESTIONS, Recipient
 from kohort.pipeline.before_after import classes_of
 from kohort.problem.promises import RiskLimit
 from kohort.risk.assess import attributes_of_both, people_fitting
 from kohort.risk.review import due_date, recipient_risks, review_release
+from kohort.statement.approval import QUESTIONS, Recipient
 from kohort.tables.memory import MemoryTable
 
 SPEC = {
@@ -84,7 +84,7 @@ def test_a_date_of_review_that_has_passed_is_a_finding(on, holds, words):
 
 
 def reviewed(release, population=None, original=None, on=date(2027, 1, 1), **changes):
-    request = parse_spec(SPEC | changes).request()
+    request = parse_spec(SPEC | changes)
     verdict = ko.verify(release.table, spec=SPEC | changes)
     table = None if population is None else MemoryTable(population)
     found = review_release(
@@ -164,7 +164,7 @@ def test_a_population_needs_the_quasi_identifiers(release):
 )
 def test_what_cannot_be_said_is_refused(changes, message):
     with pytest.raises(ko.InputError, match=message):
-        parse_spec(SPEC | changes).request()
+        parse_spec(SPEC | changes)
 
 
 def test_python_takes_the_same():

@@ -14,9 +14,9 @@ from goldens.cases import CASES, ITEMS, Case, patients
 from kohort import api
 from kohort.cli.bundles import Job
 from kohort.data.hierarchies.build_hierarchy import from_spec
-from kohort.io.read_spec import parse_spec
-from kohort.options import OPTIONS
+from kohort.io.read_spec import parse_spec, with_files
 from kohort.problem.promises import MODELS
+from kohort.statement.options import OPTIONS
 
 ONCE = {repr((case.attributes, case.spec)): name for name, case in CASES.items()}  # places ask the same
 NAMES = sorted(ONCE.values())
@@ -63,7 +63,7 @@ def told(state: Callable[[], Any]) -> dict[str, Any]:
 
 
 def by_yaml(written: dict[str, Any]) -> dict[str, Any]:
-    return told(lambda: parse_spec(written).request())
+    return told(lambda: with_files(parse_spec(written)))
 
 
 def keywords(written: dict[str, Any]) -> dict[str, Any]:
@@ -171,7 +171,7 @@ def test_flags_state_what_a_spec_states(name):
     rest = {key: value for key, value in written.items() if key not in said}
     rest["privacy"] = {**written["privacy"], "k": 17}
     job = Job(**said)
-    asked = told(lambda: parse_spec(rest).overridden(**job.changes()).request(**job.outside()))
+    asked = told(lambda: with_files(parse_spec(rest, **job.changes()), **job.outside()))
     assert asked == by_yaml(written)
 
 

@@ -144,7 +144,7 @@ def test_in_another_order_only_classes_are_checked(tmp_path):
     "more, says",
     [
         ({"publish": {"illness": "mean"}}, "not a quasi-identifier"),
-        ({"publish": {"wage": "mode"}}, "'publish of wage' must be interval or mean or median"),
+        ({"publish": {"wage": "mode"}}, "Column 'wage': 'publish' must be interval, mean or median"),
         (
             {"publish": {"illness": "mean"}, "quasi_identifiers": ["illness", *NAMES], "sensitive": ()},
             "is for numbers without a hierarchy.*'illness' is not",

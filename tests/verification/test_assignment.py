@@ -77,9 +77,7 @@ def test_a_shuffled_release_is_assigned_and_its_costs_are_the_same(seed, suppres
         "shuffle": True,
     }
     release = ko.anonymize(table, spec=spec)
-    found = verify_release(
-        MemoryTable(release.table), parse_spec(spec).request(), original=MemoryTable(table)
-    )
+    found = verify_release(MemoryTable(release.table), parse_spec(spec), original=MemoryTable(table))
     assert found.verdict.holds
     unknown = {"hierarchical-discernibility"}  # it depends on which record is which
     known = {name: value for name, value in release.loss.items() if name in found.loss}

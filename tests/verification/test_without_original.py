@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 import kohort as ko
 from kohort.job.columns import build_attributes
 from kohort.job.prepare import settled_roles
-from kohort.pipeline import Request
 from kohort.problem.roles import Roles
+from kohort.statement import Statement
 from kohort.tables.memory import MemoryTable
 from kohort.verification import Original
 from kohort.verification.assignment import count_without_original
 from kohort.verification.verify import verify
 
 ROLES = Roles({"age": "quasi-identifier", "ill": "sensitive"})
-ASKED = Request(
-    roles=ROLES, models=(ko.KAnonymity(2),), suppression=0.9, again="m-invariance", counterfeits=2
+ASKED = Statement.of(
+    columns=ROLES, promises=(ko.KAnonymity(2),), suppression=0.9, again="m-invariance", counterfeits=2
 )
 LABELS = {"20": {20}, "21": {21}, "22": {22}, "[20, 21]": {20, 21}, "[21, 22]": {21, 22}, "*": {20, 21, 22}}
 PUBLISHED = st.lists(

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from kohort.algorithms import Progress
     from kohort.cli.console import Output
     from kohort.io.databases import DatabaseTable
-    from kohort.pipeline import Request
     from kohort.publication import Origin
     from kohort.release.artefacts import ReleaseFiles
     from kohort.release.release import Release
     from kohort.release.targets import Target
+    from kohort.statement import Statement
 
 
 _TABLES = {
@@ -109,7 +109,7 @@ def anonymize(
 
     Example: **kohort anonymize people.csv --spec spec.yaml --out release.csv --certificate release.json**
     """
-    from kohort.io.read_spec import read_spec_file
+    from kohort.io.read_spec import files_of, read_spec_file, with_files
     from kohort.publication import Origin
     from kohort.release.artefacts import ledger_for
 
@@ -125,13 +125,13 @@ def anonymize(
         _refuse_on_spark(second | reading.typed())
     source = _location(data) if on_spark else reading.source(data)
     files = writing.files(out, ledger, on_spark=on_spark)
-    written = read_spec_file(spec)
-    read = written.spec.overridden(**job.changes())
+    written = read_spec_file(spec, **job.changes())
+    read = written.statement
     key = secret_key(key_file)
-    tied = ledger_for(ledger, key, read.person)
-    request = read.request(beside=spec.parent, key=key, ledger=tied, **job.outside())
+    tied = ledger_for(ledger, key, read.roles.only("person"))
+    request = with_files(read, beside=spec.parent, key=key, ledger=tied, **job.outside())
     named = None if isinstance(source, str) else source
-    reads = [named, events, spec, key_file, *read.files(beside=spec.parent)]
+    reads = [named, events, spec, key_file, *files_of(read, beside=spec.parent)]
     typed = {name: path and str(path) for name, path in second.items()} | job.typed() | reading.typed()
     target = files.target.written[0]
     command = command_to_copy("anonymize", shown(source), "--spec", spec, "--out", shown(target), **typed)
@@ -151,7 +151,7 @@ def anonymize(
 
 def release_file(
     data: str | Path | DatabaseTable,
-    request: Request,
+    request: Statement,
     progress: Progress | None,
     *,
     origin: Origin,

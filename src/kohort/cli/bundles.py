@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin,
 import typer
 
 from kohort.cli.options import Delimiter, Encoding, Header, Json, Query, Quiet, Sheet, Table, header_option
-from kohort.options import OPTIONS, Declared
+from kohort.statement.options import OPTIONS, Declared
 
 if TYPE_CHECKING:
     from pathlib import Path

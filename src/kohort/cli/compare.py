@@ -148,10 +148,10 @@ def _made(
     """The releases that are to be measured, made by a function of `kohort.comparison`, and drawn."""
     from kohort.files.outputs import Outputs
     from kohort.io.data_files import read_data
-    from kohort.io.read_spec import read_spec
+    from kohort.io.read_spec import files_of, read_spec
 
     read, named = read_spec(spec), reading.source(data)
-    reads = [file_of(named), spec, *read.files(beside=spec.parent)]
+    reads = [file_of(named), spec, *files_of(read, beside=spec.parent)]
     Outputs([path for path in (out, plot) if path is not None], reads=reads).check()
     settings = measuring.settings(spec, out)
     with output.progress() as progress:

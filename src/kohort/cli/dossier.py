@@ -85,14 +85,14 @@ def dossier(
     """
     from kohort.cli.anonymize import release_file
     from kohort.files.outputs import Outputs
-    from kohort.io.read_spec import read_spec_file
+    from kohort.io.read_spec import files_of, read_spec_file, with_files
     from kohort.publication import Origin
 
     output = printing.output()
     testing.check(out)
-    written = read_spec_file(spec)
-    read = written.spec.overridden(**job.changes())
-    request = read.request(beside=spec.parent, key=secret_key(key_file), **job.outside())
+    written = read_spec_file(spec, **job.changes())
+    read = written.statement
+    request = with_files(read, beside=spec.parent, key=secret_key(key_file), **job.outside())
     source = reading.source(data)
     reads: list[Path | None] = [
         file_of(source),
@@ -103,7 +103,7 @@ def dossier(
         testing.intruder_results,
     ]
     named = [path for path in (out, testing.intruder_form) if path is not None]
-    outputs = Outputs(named, reads=[*reads, *read.files(beside=spec.parent)])
+    outputs = Outputs(named, reads=[*reads, *files_of(read, beside=spec.parent)])
     outputs.check()
     options = testing.options()
     origin = Origin(shape=read.shape, making={"spec": written.text, "data": source.name})

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from kohort.cli.console import Output
     from kohort.cli.verify import Evidence
     from kohort.io.databases import DatabaseTable
-    from kohort.io.spec import Spec
-    from kohort.pipeline import Request
+    from kohort.statement import Statement
     from kohort.tables.source import Source
     from kohort.tables.table import Table
     from kohort.verification import Together, Verdict
@@ -54,7 +53,7 @@ def read_tables(
     original: Path | DatabaseTable | None,
     events: Path | None,
     original_events: Path | None,
-    asked: Spec | None,
+    asked: Statement | None,
     reading: ReleaseReading,
 ) -> Tables:
     """The release and its original, read as the spec says that they are written."""
@@ -75,7 +74,12 @@ def read_tables(
 
 
 def verify_together(
-    evidence: Evidence, ledger: Path, tables: Tables, asked: Spec, request: Request, reading: ReleaseReading
+    evidence: Evidence,
+    ledger: Path,
+    tables: Tables,
+    asked: Statement,
+    request: Statement,
+    reading: ReleaseReading,
 ) -> Together:
     """What all releases of the ledger leave to somebody who has them."""
     from kohort.cli.sources import secret_key
@@ -117,7 +121,7 @@ def _named(files: str) -> tuple[Path, Path | None, Path | None]:
 
 def review_facts(
     published: Table,
-    request: Request,
+    request: Statement,
     verdict: Verdict,
     *,
     on: str | None,

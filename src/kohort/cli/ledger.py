@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kohort.cli.bundles import Reading
     from kohort.cli.console import Output
     from kohort.io.databases import DatabaseTable
-    from kohort.io.spec import Spec
+    from kohort.statement import Statement
 
 
 ledger = typer.Typer(
@@ -109,7 +109,7 @@ def show_risk(output: Output, ledger: Path, key_file: Path | None) -> None:
 def show_next_risk(
     output: Output,
     data: Path | DatabaseTable,
-    spec: Spec,
+    spec: Statement,
     beside: Path,
     ledger: Path,
     key_file: Path | None,
@@ -119,16 +119,17 @@ def show_next_risk(
     from kohort.cli.sources import secret_key
     from kohort.io.data_files import read_data
     from kohort.io.ledger_file import open_ledger
+    from kohort.io.read_spec import with_files
     from kohort.release.job import make_release
     from kohort.risk import attack_ledger
 
     key = secret_key(key_file)
-    tied = open_ledger(ledger, key, spec.person)
+    tied = open_ledger(ledger, key, spec.roles.only("person"))
     file = read_data(data, spec.shape, **reading.options())
     facts: dict[str, Any] = {"kohort": "risk of releases together"}
     with output.progress(time_limit=spec.time_limit) as progress:
         for side, way in _sides(spec.again).items():
-            request = spec.overridden(again=way).request(beside=beside, key=key, ledger=tied)
+            request = with_files(spec, beside=beside, key=key, ledger=tied, again=way)
             release = make_release(file.dataset, request, progress=progress, compared=True)
             assert release.tied is not None
             facts[side] = attack_ledger(release.tied.ledger)

@@ -98,7 +98,7 @@ def risk(
     from kohort.cli.anonymize import release_file
     from kohort.cli.ledger import show_next_risk, show_risk
     from kohort.errors import InputError
-    from kohort.io.read_spec import read_spec
+    from kohort.io.read_spec import read_spec, with_files
     from kohort.publication import Origin
 
     output = printing.output()
@@ -108,13 +108,13 @@ def risk(
         show_risk(output, ledger, key_file)
         return
     if ledger is not None:
-        read = read_spec(spec).overridden(k=k)
+        read = read_spec(spec, k=k)
         show_next_risk(output, reading.source(data), read, spec.parent, ledger, key_file, reading)
         return
-    read = read_spec(spec).overridden(k=k)
+    read = read_spec(spec, k=k)
     with output.progress(time_limit=read.time_limit) as progress:
         attack = adversary.options()
-        request = read.request(beside=spec.parent)
+        request = with_files(read, beside=spec.parent)
         origin = Origin(shape=read.shape)
         release = release_file(
             reading.source(data), request, progress, events=events, origin=origin, reading=reading

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from kohort.io.certificate import Certificate
     from kohort.io.certificate_claims import CheckedClaim
     from kohort.io.databases import DatabaseTable
-    from kohort.io.spec import Spec
-    from kohort.pipeline import Request
+    from kohort.statement import Statement
     from kohort.verification import Verification
 
 
@@ -92,12 +91,13 @@ class Evidence(_Given):
                 "There is nothing to verify the release against. Give --spec, --certificate, or both."
             )
 
-    def files(self, asked: Spec | None, original: Path | None) -> list[Path | None]:
+    def files(self, asked: Statement | None, original: Path | None) -> list[Path | None]:
         """Every file that is read besides the release; `original` is that of the original."""
+        from kohort.io.read_spec import files_of
         from kohort.io.signature import signature_path
 
         signature = None if self.certificate is None else signature_path(self.certificate)
-        named = [] if asked is None or self.spec is None else asked.files(beside=self.spec.parent)
+        named = [] if asked is None or self.spec is None else files_of(asked, beside=self.spec.parent)
         given = [original, self.spec, self.certificate, self.public_key, self.salt, self.order_file]
         before = [Path(name) for files in self.earlier or () for name in files.split(",")]
         others = [self.population, self.events, self.original_events, signature, self.ledger]
@@ -137,7 +137,7 @@ def verify(
     from kohort.files.outputs import Outputs
     from kohort.io.data_files import write_rows
     from kohort.io.private_files import read_salt
-    from kohort.io.read_spec import read_spec
+    from kohort.io.read_spec import read_spec, with_files
     from kohort.report.terminal import checks_table, verdict_panel
 
     output = printing.output()
@@ -149,8 +149,8 @@ def verify(
     asked = request = None
     if evidence.spec is not None:
         certified_k = None if certified is None else certified.k
-        asked = read_spec(evidence.spec).overridden(k=certified_k if k is None else k)
-        request = asked.request(beside=evidence.spec.parent)
+        asked = read_spec(evidence.spec, k=certified_k if k is None else k)
+        request = with_files(asked, beside=evidence.spec.parent)
     reads = [file_of(published), *evidence.files(asked, file_of(original))]
     outputs = Outputs([] if violations is None else [violations], reads=reads)
     outputs.check()
@@ -226,7 +226,7 @@ def _refuse_unknown_shape(
 
 
 def _found(
-    tables: Tables, request: Request | None, certified: Certificate | None, evidence: Evidence
+    tables: Tables, request: Statement | None, certified: Certificate | None, evidence: Evidence
 ) -> Verification:
     """What is measured by the spec, or where there is none, by the certificate."""
     from kohort.io.private_files import read_order
@@ -245,7 +245,7 @@ def _found(
 def _claims(
     certified: Certificate,
     evidence: Evidence,
-    request: Request | None,
+    request: Statement | None,
     tables: Tables,
     found: Verification,
     salt: bytes | None,

@@ -19,9 +19,10 @@ from kohort.charts import write_svg
 from kohort.comparison.display import comparison_chart, comparison_display
 from kohort.comparison.grid import COLUMNS, Cell, Row, cells, fingerprint, read_rows, write_rows
 from kohort.comparison.worker import Job
-from kohort.io.spec import Spec
+from kohort.io.read_spec import with_files
 from kohort.kernels.ahead import compile_ahead
 from kohort.parameters import Seconds, Seed, Within, check_parameters
+from kohort.statement import Statement
 from kohort.version import __version__
 
 _FINAL = ("done", "refused", "infeasible")  # what is not tried again
@@ -74,7 +75,7 @@ class Settings:
 
 def compare_releases(
     table: pa.Table,
-    spec: Spec,
+    spec: Statement,
     settings: Settings,
     *,
     algorithms: Sequence[str] | None = None,
@@ -88,11 +89,11 @@ def compare_releases(
 
 
 def run_cells(
-    grid: Sequence[Cell], table: pa.Table, spec: Spec, settings: Settings, progress: Progress | None
+    grid: Sequence[Cell], table: pa.Table, spec: Statement, settings: Settings, progress: Progress | None
 ) -> list[Row]:
     """A row per cell; those that `out` has already are not run again, and it is written after each one."""
     out = settings.out
-    resolved = spec.resolved(beside=settings.beside)  # every release is made by the same hierarchies
+    resolved = with_files(spec, beside=settings.beside)  # every release is made by the same hierarchies
     job = fingerprint(table, spec, resolved, queries=settings.queries, seed=settings.seed)
     rows = read_rows(out, job) if out is not None and out.exists() else []
     limited = resolved.overridden(time_limit=settings.time_limit)
@@ -107,7 +108,7 @@ def run_cells(
             report(f"{number + 1} of {len(grid)}: {cell}", (number + share) / len(grid))
 
         tell(0.0)
-        asked = Job(table, cell.spec(limited), str(settings.beside), settings.queries, settings.seed)
+        asked = Job(table, cell.spec(limited), settings.queries, settings.seed)
         figures = _figures(asked, settings.time_limit, tell)
         row = dict.fromkeys(COLUMNS) | cell.key | figures | {"version": __version__, "job": job}
         rows = [*rows, row] if place is None else [*rows[:place], row, *rows[place + 1 :]]

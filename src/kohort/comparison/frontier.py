@@ -19,8 +19,8 @@ from kohort.comparison.compare import Settings, run_cells
 from kohort.comparison.display import frontier_chart, frontier_display
 from kohort.comparison.grid import Row, cells
 from kohort.errors import InputError, percent
-from kohort.io.spec import Spec
 from kohort.problem.promises import RiskLimit
+from kohort.statement import Statement
 
 _VALUES_OF_K = (2, 3, 5, 10, 20, 50, 100)
 _RISKS = {
@@ -104,7 +104,7 @@ class Frontier:
 
 def trace_frontier(
     table: pa.Table,
-    spec: Spec,
+    spec: Statement,
     settings: Settings,
     *,
     algorithm: str | None = None,
@@ -115,12 +115,12 @@ def trace_frontier(
     given = {name: values for name, values in swept.items() if values}
     if len(given) > 1:
         raise InputError(f"One parameter is swept at a time, not {' and '.join(given)}.")
-    limits = tuple(part.model() for part in spec.privacy.risk)
+    limits = tuple(model for model in spec.models if isinstance(model, RiskLimit))
     needed = [limit.least_class for limit in limits]
     [(parameter, values)] = given.items() or [("k", _default_ks(table.num_rows, needed))]
     if parameter == "k":  # a limit would change every k that is below the one it needs
-        spec = spec.model_copy(update={"privacy": spec.privacy.model_copy(update={"risk": []})})
-    grid = cells(spec, algorithms=[algorithm or spec.algorithm], costs=None, **{parameter: values})
+        spec = spec.promising(promise for promise in spec.promises if promise not in limits)
+    grid = cells(spec, algorithms=[algorithm or spec.algorithm_name], costs=None, **{parameter: values})
     grid.sort(key=lambda cell: getattr(cell, parameter), reverse=parameter in ("alpha", "t"))
     rows = run_cells(grid, table, spec, settings, progress)
     risk = "highest_risk" if parameter == "k" else "best_guess"

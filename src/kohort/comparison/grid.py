@@ -9,7 +9,7 @@ import csv
 import hashlib
 import io
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,9 @@ from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError
 from kohort.files.atomic import replacing
 from kohort.files.checked import write_checked
-from kohort.io.spec import Spec
 from kohort.parameters import check_option
 from kohort.problem.costs import cost_named
+from kohort.statement import Statement
 
 Row = dict[str, Any]
 
@@ -109,18 +109,14 @@ class Cell:
     def key(self) -> dict[str, Any]:
         return asdict(self)
 
-    def spec(self, spec: Spec) -> Spec:
-        """The spec of this release."""
-        changed = spec.overridden(k=self.k, algorithm=self.algorithm, cost=self.cost)
-        privacy = changed.privacy
-        for name, part in _PART.items():
+    def spec(self, spec: Statement) -> Statement:
+        """The statement of this release."""
+        promises = list(spec.promises)
+        for name, key in _PART.items():
             value = getattr(self, name)
-            if value is not None:
-                models = [model.model_copy(update={name: value}) for model in getattr(privacy, part)]
-                for model in models:
-                    model.model()  # refuses a value that cannot be
-                privacy = privacy.model_copy(update={part: models})
-        return changed.model_copy(update={"privacy": privacy})
+            if value is not None:  # a value that cannot be is refused
+                promises = [replace(p, **{name: value}) if p.spec_key == key else p for p in promises]
+        return spec.promising(promises).overridden(k=self.k, algorithm=self.algorithm, cost=self.cost)
 
     def __str__(self) -> str:
         given = [f"{name} = {getattr(self, name)}" for name in PARAMETERS if getattr(self, name) is not None]
@@ -128,7 +124,7 @@ class Cell:
 
 
 def cells(
-    spec: Spec,
+    spec: Statement,
     *,
     algorithms: Sequence[str] | None,
     costs: Sequence[str] | None,
@@ -149,7 +145,7 @@ def cells(
         cost_named(cost)
     _check_swept(spec, swept)
     ranges = [
-        swept.get(parameter) or [spec.privacy.k if parameter == "k" else None] for parameter in PARAMETERS
+        swept.get(parameter) or [spec.asked_k if parameter == "k" else None] for parameter in PARAMETERS
     ]
     found = [
         Cell(algorithm, cost, *values)
@@ -164,26 +160,26 @@ def cells(
     return list(dict.fromkeys(found))
 
 
-def _check_swept(spec: Spec, swept: Mapping[str, Sequence[Any] | None]) -> None:
+def _check_swept(spec: Statement, swept: Mapping[str, Sequence[Any] | None]) -> None:
     """Refuse values of the wrong type, and parameters of models that the spec does not ask for."""
     for name, values in swept.items():
         check_option(name, values, (Sequence[int] if name == "k" else Sequence[float]) | None)
     for parameter, part in _PART.items():
         values = swept.get(parameter)
-        if values and not getattr(spec.privacy, part):
+        if values and all(promise.spec_key != part for promise in spec.promises):
             raise InputError(
                 f"{parameter!r} is swept, but the spec asks for no {part}. Add it to privacy, such as "
                 f"{part}: {{attribute: diagnosis, {parameter}: {values[0]}}}."
             )
 
 
-def _suitable(spec: Spec) -> Iterable[str]:
+def _suitable(spec: Statement) -> Iterable[str]:
     """All algorithms of the kind that the spec needs; `auto` would only do again what another does."""
-    quasi = any(attribute.role == "quasi-identifier" for attribute in spec.attributes.values())
+    quasi = spec.roles.having("quasi-identifier")
     return [name for name in (ALGORITHMS if quasi else ITEMS_ALGORITHMS) if name != "auto"]
 
 
-def fingerprint(table: pa.Table, spec: Spec, resolved: Spec, **settings: Any) -> str:
+def fingerprint(table: pa.Table, spec: Statement, resolved: Statement, **settings: Any) -> str:
     """A short digest of everything that the rows of a comparison must have in common.
 
     `resolved` is the same spec with its hierarchy files read.
@@ -193,9 +189,9 @@ def fingerprint(table: pa.Table, spec: Spec, resolved: Spec, **settings: Any) ->
     with pa.ipc.new_stream(sink, table.schema.remove_metadata()) as writer:
         writer.write_table(table.replace_schema_metadata(None))
     digest.update(sink.getvalue())
-    same = spec.overridden(k=2, algorithm="auto", cost="loss").model_copy(update={"time_limit": None})
+    same = replace(spec.overridden(k=2), algorithm="auto", cost="loss", time_limit=None)
     digest.update(repr((same, sorted(settings.items()))).encode())
-    for name, hierarchy in sorted(resolved.request().hierarchies.items()):
+    for name, hierarchy in sorted(resolved.hierarchies.items()):
         if isinstance(hierarchy, Hierarchy):
             digest.update(repr((name, hierarchy.label, hierarchy.parent.tolist())).encode())
     return digest.hexdigest()[:16]

@@ -16,10 +16,10 @@ from typing import Any
 import pyarrow as pa
 
 from kohort.errors import InfeasibleError, KohortError, UnsupportedError
-from kohort.io.spec import Spec
 from kohort.release.job import make_release
 from kohort.release.release import Release
 from kohort.risk import assess_risk
+from kohort.statement import Statement
 from kohort.tables.memory import MemoryTable
 from kohort.utility.itemset_loss import itemset_loss
 from kohort.utility.queries import item_query_error, query_error
@@ -30,8 +30,7 @@ class Job:
     """What a worker is asked to do."""
 
     table: pa.Table
-    spec: Spec
-    beside: str
+    spec: Statement
     queries: int
     seed: int
 
@@ -40,7 +39,7 @@ def run_job(job: Job, progress: Any = None) -> dict[str, Any]:
     """The figures of one release and the seconds spent on compiling, or why it could not be made."""
     start = time.process_time()
     try:
-        release = make_release(MemoryTable(job.table), job.spec.request(beside=job.beside), progress=progress)
+        release = make_release(MemoryTable(job.table), job.spec, progress=progress)
     except UnsupportedError as error:
         return {"status": "refused", "reason": str(error)}
     except InfeasibleError as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,37 +18,15 @@ from kohort.io.formats import source_format
 from kohort.io.formats.text_layout import detect_encoding, open_text
 from kohort.io.source_file import DAMAGED, create_bytes, open_bytes, opened, plain_suffix
 from kohort.io.tables import read_table, write_table
+from kohort.statement.items import BASKETS, BasketShape
 from kohort.tables.source import Source
 
-BASKETS = "items"  # the column that a file of nothing but baskets makes
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
 
-@dataclass(frozen=True)
-class BasketShape:
-    """How a file holds baskets: one per line, or one item per row beside the `id` of its basket.
-
-    separator  between the items of a line; by default a comma in .csv, a tab in .tsv, else a space
-    id, item   the names of the two columns of a long table
-    """
-
-    separator: str | None = None
-    id: str | None = None
-    item: str | None = None
-
-    def __post_init__(self) -> None:
-        if (self.id is None) != (self.item is None):
-            raise InputError(
-                "A long table of baskets needs both 'id' and 'item': the names of its two columns."
-            )
-        if self.id is not None and self.separator is not None:
-            raise InputError(
-                "'separator' is for files with one basket per line; leave it out beside 'id' and 'item'."
-            )
-
-    def separator_for(self, path: Path) -> str:
-        """The separator of the items in this file."""
-        return self.separator or _SEPARATORS.get(plain_suffix(path), " ")
+def separator_for(shape: BasketShape, path: Path) -> str:
+    """The separator of the items in this file."""
+    return shape.separator or _SEPARATORS.get(plain_suffix(path), " ")
 
 
 def read_basket_file(
@@ -74,7 +52,7 @@ def write_basket_file(table: pa.Table, path: str | Path, shape: BasketShape) -> 
     if shape.id is not None:
         write_table(_as_long(lists, shape), path)
         return
-    lines = pc.fill_null(joined(lists, shape.separator_for(path)), "")
+    lines = pc.fill_null(joined(lists, separator_for(shape, path)), "")
     with create_bytes(path) as stream:
         stream.write("\n".join(lines.to_pylist()).encode() + b"\n")
 
@@ -84,7 +62,7 @@ def _read_lines(files: Files, shape: BasketShape) -> Source:
     path = files.path
     if files.is_folder and source_format(files).name != "csv":
         return _with_lists(read_table(path), path)
-    separator = shape.separator_for(path if path.suffix else files.files[0])
+    separator = separator_for(shape, path if path.suffix else files.files[0])
     parts = {file: _lines_of(file, separator) for file in files.files}
     files.refuse_changed()
     table = pa.concat_tables([part.table for part in parts.values()])
@@ -159,7 +137,7 @@ def recognized_baskets(path: Path) -> BasketShape | None:
     if source_format(files).name != "csv":
         return None
     lines = _first_lines(files.largest)
-    usual = BasketShape().separator_for(path)
+    usual = separator_for(BasketShape(), path)
     for separator in sorted(_LIKELY_SEPARATORS, key=lambda separator: separator != usual):
         if _hold_baskets(lines, separator):
             return BasketShape(None if separator == usual else separator)

@@ -11,9 +11,9 @@ from kohort.errors import InputError
 from kohort.io.certificate import Certificate, CertifiedModel
 from kohort.job.figures import gap_to
 from kohort.job.public import OF_RELEASE, public_version
-from kohort.pipeline import Request
 from kohort.problem.costs import COSTS
 from kohort.problem.roles import WHO
+from kohort.statement import Statement
 from kohort.verification import Verdict, Verification
 
 _OF_SPEC = ("title", "owner", "labels", "cost", "suppression", "seed")
@@ -48,7 +48,7 @@ def check_claims(
     found: Verification,
     published: Sequence[str],
     *,
-    asked: Request | None = None,
+    asked: Statement | None = None,
     columns: Sequence[str] = (),
 ) -> list[CheckedClaim]:
     """Every field of a certificate with what was found: each is compared, or listed as not checked.
@@ -96,7 +96,7 @@ class _Again:
 
     certificate: Certificate
     found: Verification
-    asked: Request | None
+    asked: Statement | None
     columns: Sequence[str]
 
     @property

@@ -17,10 +17,11 @@ from kohort.files.checked import write_checked
 from kohort.io.json_text import load_json
 from kohort.io.option_keys import option_keys
 from kohort.job.maps import ColumnMap, Maps
-from kohort.options import OPTIONS
-from kohort.pipeline.request import Request, Treatment
 from kohort.problem.promises import MODELS, Model
 from kohort.problem.roles import Role, Roles
+from kohort.statement import Statement
+from kohort.statement.columns import Treatment, columns_of
+from kohort.statement.options import OPTIONS
 
 IN_INTERVAL, OTHERS = "in the interval", "all others"
 _Text = str | None
@@ -87,7 +88,7 @@ def write_maps(maps: Maps, path: str | Path) -> None:
     write_checked(path, "{\n" + ",\n".join(lines) + "\n}\n")
 
 
-def _sensitive(request: Request) -> dict[str, Any]:
+def _sensitive(request: Statement) -> dict[str, Any]:
     parts: dict[str, dict[str, Any]] = {}
     for name, order in request.orders.items():
         parts.setdefault(name, {})["order"] = list(order)
@@ -147,13 +148,16 @@ def _maps(file: _File, name: str) -> Maps:
         )
     sensitive = file.sensitive
     return Maps(
-        request=Request(
-            roles=roles,
-            models=tuple(_model(parameters, name) for parameters in file.models),
-            hierarchies={n: _hierarchy(part.hierarchy) for n, part in sensitive.items() if part.hierarchy},
-            orders={n: part.order for n, part in sensitive.items() if part.order},
-            treatments=file.treatments,
-            joins=file.joins or {},
+        request=Statement.of(
+            columns=columns_of(
+                roles.of,
+                hierarchy={n: _hierarchy(part.hierarchy) for n, part in sensitive.items() if part.hierarchy},
+                order={n: tuple(part.order) for n, part in sensitive.items() if part.order},
+                treatment=file.treatments,
+                join=file.joins or {},
+            ),
+            others=file.others,
+            promises=[_model(parameters, name) for parameters in file.models],
             **{name: getattr(file, name) for name in _KEPT},
         ),
         columns={n: _column_map(column, n) for n, column in file.columns.items()},

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, Field, PlainValidator, create_model
 
-from kohort.options import Declared
+from kohort.statement.options import Declared
 
 
 def option_keys(base: type[BaseModel], options: Mapping[str, Declared]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import yaml
 
@@ -80,10 +80,6 @@ class _Seen:
 # YAML with the line of every key, so that an error can name the place; keys used twice are refused.
 
 
-class Place(NamedTuple):
-    line: int
-
-
 class _Loader(yaml.SafeLoader):
     """Scalars as YAML 1.2 has them: NO, on, 010 and 2024-01-31 are texts, as they are in people's data."""
 
@@ -110,7 +106,7 @@ for _tag, _pattern, _first in (
     _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"^(?:{_pattern})$"), list(_first))
 
 
-def load_yaml(text: str, *, name: str) -> tuple[Any, dict[tuple, Place]]:
+def load_yaml(text: str, *, name: str) -> tuple[Any, dict[tuple, int]]:
     """The content of a YAML text, and the line of each key or item by its path."""
 
     def refuse(line: int, reason: str) -> InputError:
@@ -129,8 +125,8 @@ def load_yaml(text: str, *, name: str) -> tuple[Any, dict[tuple, Place]]:
     return content, dict(_places(node, (), name)) if node is not None else {}
 
 
-def _places(node: yaml.Node, path: tuple, name: str) -> Iterator[tuple[tuple, Place]]:
-    yield path, Place(node.start_mark.line + 1)
+def _places(node: yaml.Node, path: tuple, name: str) -> Iterator[tuple[tuple, int]]:
+    yield path, node.start_mark.line + 1
     if isinstance(node, yaml.SequenceNode):
         for number, item in enumerate(node.value):
             yield from _places(item, (*path, number), name)
@@ -141,10 +137,10 @@ def _places(node: yaml.Node, path: tuple, name: str) -> Iterator[tuple[tuple, Pl
         if key.value in seen:
             raise InputError(f"{name}, line {key.start_mark.line + 1}: the key {key.value!r} is used twice.")
         seen.add(key.value)
-        yield (*path, key.value), Place(key.start_mark.line + 1)
-        for where, place in _places(value, (*path, key.value), name):
+        yield (*path, key.value), key.start_mark.line + 1
+        for where, line in _places(value, (*path, key.value), name):
             if where != (*path, key.value):
-                yield where, place
+                yield where, line
 
 
 # Parts of a spec as YAML text: a key and its value on one line, or spread over several.

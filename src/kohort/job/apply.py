@@ -25,12 +25,12 @@ from kohort.job.prepare import Prepared, settled_roles
 from kohort.job.public import HoldsOriginal, committed
 from kohort.job.publish import Published, publish
 from kohort.job.withheld import withheld_notes
-from kohort.pipeline.request import Request
 from kohort.pipeline.verify_release import verify_published
 from kohort.problem.attribute import Attribute
 from kohort.problem.promises import NO_CONTEXT, KAnonymity, Model
 from kohort.problem.sensitive import group_counts
 from kohort.recoding.recoding import PublishedColumn, Recoding
+from kohort.statement import Statement
 from kohort.tables.table import Table
 from kohort.verification import Verdict
 from kohort.version import __version__
@@ -107,7 +107,7 @@ def apply_maps(
     """
     if unseen not in ("error", "suppress"):
         raise InputError(f"'unseen' must be error or suppress. Got {unseen!r}.")
-    request = replace(maps.request, models=_models(maps.request, k), key=key)
+    request = maps.request.promising(_models(maps.request, k), key=key)
     roles = settled_roles(dataset, request)
     columns = [dataset.column(name) for name in roles.having("quasi-identifier")]
     _refuse_nulls(columns, request)
@@ -149,13 +149,13 @@ def apply_maps(
     )
 
 
-def _models(request: Request, k: int | None) -> tuple[Model, ...]:
+def _models(request: Statement, k: int | None) -> tuple[Model, ...]:
     if k is None:
         return request.models
     return (KAnonymity(k), *(model for model in request.models if not isinstance(model, KAnonymity)))
 
 
-def _refuse_nulls(columns: Sequence[Column], request: Request) -> None:
+def _refuse_nulls(columns: Sequence[Column], request: Statement) -> None:
     for column in columns if request.nulls == "refuse" else ():
         if column.has_null:
             raise InputError(

@@ -29,10 +29,10 @@ from kohort.algorithms.again import WAYS, MInvariance, Standing
 from kohort.algorithms.histories.parts import parts_of, wide_problem
 from kohort.algorithms.sampling.safe_pub import SafePub
 from kohort.errors import InputError, UnsupportedError
-from kohort.pipeline.request import Request
 from kohort.problem.problem import Problem
 from kohort.problem.promises import DifferentialPrivacy
 from kohort.recoding.groups import Groups
+from kohort.statement import Statement
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Choice:
         return (self.name,) if self.items is None else (self.name, self.items.name)
 
 
-def choose(problem: Problem, request: Request, standing: Standing | None = None) -> Choice:
+def choose(problem: Problem, request: Statement, standing: Standing | None = None) -> Choice:
     """The algorithm that the request asks for; raises if it cannot solve the problem.
 
     standing  what earlier releases say of the records; None without a ledger
@@ -75,7 +75,7 @@ def choose(problem: Problem, request: Request, standing: Standing | None = None)
     return choice
 
 
-def _by_sampling(problem: Problem, request: Request) -> Choice:
+def _by_sampling(problem: Problem, request: Statement) -> Choice:
     """The mechanism of differential privacy, which is no search."""
     [model] = [model for model in problem.models if isinstance(model, DifferentialPrivacy)]
     if request.algorithm_name != "auto":
@@ -88,7 +88,7 @@ def _by_sampling(problem: Problem, request: Request) -> Choice:
     return Choice(solver, solver.name, {"levels": solver.levels(problem), "k": model.k})
 
 
-def _for_baskets(request: Request, items: ItemsAlgorithm | None) -> Choice:
+def _for_baskets(request: Statement, items: ItemsAlgorithm | None) -> Choice:
     assert items is not None
     if not is_for_items(request.algorithm) and request.algorithm_name != "auto":
         raise UnsupportedError(
@@ -108,7 +108,7 @@ def _for_baskets(request: Request, items: ItemsAlgorithm | None) -> Choice:
 
 
 def _for_table(
-    problem: Problem, request: Request, items: ItemsAlgorithm | None, others: Sequence[Problem] = ()
+    problem: Problem, request: Statement, items: ItemsAlgorithm | None, others: Sequence[Problem] = ()
 ) -> Choice:
     """The algorithm for the quasi-identifiers of a problem, which is also to solve the `others`."""
     algorithm, why = _asked(request).choice_for(problem, request.time_limit)
@@ -143,7 +143,7 @@ def _counting_alike(solver: Solver, algorithm: Algorithm) -> Solver:
     return CountingAlike(solver, algorithm.name)
 
 
-def _for_histories(problem: Problem, request: Request) -> Choice:
+def _for_histories(problem: Problem, request: Statement) -> Choice:
     """The algorithm for people, with one wide record each: it must make groups.
 
     People with the same slots are a part, which is solved by itself; the largest one decides.
@@ -164,7 +164,7 @@ def _for_histories(problem: Problem, request: Request) -> Choice:
     return found
 
 
-def _for_ledger(problem: Problem, request: Request, standing: Standing) -> Choice:
+def _for_ledger(problem: Problem, request: Statement, standing: Standing) -> Choice:
     """The algorithm for newcomers, within the one that keeps what earlier releases said."""
     choice = _for_table(problem, replace(request, suppressed="drop"), None)
     if not issubclass(ALGORITHMS[choice.name].recoding, Groups):
@@ -181,7 +181,7 @@ def _for_ledger(problem: Problem, request: Request, standing: Standing) -> Choic
     return found
 
 
-def _asked(request: Request) -> Algorithm:
+def _asked(request: Statement) -> Algorithm:
     """The algorithm for the quasi-identifiers, with its schemes."""
     asked = request.algorithm
     if is_for_items(asked):
@@ -219,7 +219,7 @@ def _unmet_models(algorithm: Algorithm, problems: Sequence[Problem]) -> tuple[st
     return unmet
 
 
-def _for_items(request: Request) -> ItemsAlgorithm:
+def _for_items(request: Statement) -> ItemsAlgorithm:
     """The algorithm that the request names for the items, or for the whole job; else apriori-items."""
     assert request.items is not None
     asked: Any = "apriori-items"

@@ -12,14 +12,14 @@ from kohort.data.hierarchies.build_hierarchy import Flat, Groups, Order
 from kohort.data.hierarchies.checks import check
 from kohort.data.hierarchy import Hierarchy
 from kohort.job.people import population_of
-from kohort.pipeline.request import Request
 from kohort.problem.attribute import Attribute, tight_domain
 from kohort.problem.roles import Roles
 from kohort.problem.sensitive import SensitiveAttribute
+from kohort.statement import Statement
 from kohort.tables.table import Table
 
 
-def build_attributes(dataset: Table, request: Request, roles: Roles) -> tuple[Attribute, ...]:
+def build_attributes(dataset: Table, request: Statement, roles: Roles) -> tuple[Attribute, ...]:
     """The quasi-identifiers in the order of the table's columns."""
     names = roles.having("quasi-identifier")
     everybody = population_of(request.models) or dataset
@@ -27,7 +27,7 @@ def build_attributes(dataset: Table, request: Request, roles: Roles) -> tuple[At
     return tuple(_attribute(dataset, request, name, everybody) for name in names)
 
 
-def _attribute(dataset: Table, request: Request, name: str, everybody: Table) -> Attribute:
+def _attribute(dataset: Table, request: Statement, name: str, everybody: Table) -> Attribute:
     """A quasi-identifier; a hierarchy that is built from values is built from those of everybody."""
     column = _ordered(dataset.column(name), request)
     source = request.hierarchies.get(name)
@@ -64,14 +64,14 @@ def _domain(column: Column, source: object, on_missing: str, *, natural: Column)
 
 
 def sensitive_attributes(
-    dataset: Table, request: Request, roles: Roles, persons: np.ndarray | None
+    dataset: Table, request: Statement, roles: Roles, persons: np.ndarray | None
 ) -> dict[str, SensitiveAttribute]:
     """The sensitive columns by name, in the order and with the hierarchies that were asked for."""
     found = {name: _sensitive(dataset, request, name) for name in roles.having("sensitive")}
     return {name: replace(sensitive, persons=persons) for name, sensitive in found.items()}
 
 
-def _sensitive(dataset: Table, request: Request, name: str) -> SensitiveAttribute:
+def _sensitive(dataset: Table, request: Statement, name: str) -> SensitiveAttribute:
     column = _ordered(dataset.sensitive_column(name), request)
     source = request.hierarchies.get(name)
     if source is None:
@@ -81,7 +81,7 @@ def _sensitive(dataset: Table, request: Request, name: str) -> SensitiveAttribut
     return SensitiveAttribute(column, domain)
 
 
-def _ordered(column: Column, request: Request) -> Column:
+def _ordered(column: Column, request: Statement) -> Column:
     order = request.orders.get(column.name)
     return column if order is None else column.in_order(order)
 

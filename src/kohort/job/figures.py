@@ -10,12 +10,12 @@ from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import UnsupportedError
 from kohort.job.solve import Solution
-from kohort.pipeline.request import Request
 from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
 from kohort.problem.proof import DualProof, Proof
 from kohort.recoding.history_groups import HistoryGroups
 from kohort.recoding.recoding import Recoding
+from kohort.statement import Statement
 from kohort.verification import Claim, check_proof, checked_bound, checked_guarantee, checked_loss
 
 _ROUNDING = 1e-9
@@ -35,7 +35,7 @@ class Figures:
 
 
 def checked_figures(
-    problem: Problem, solution: Solution, loss: dict[str, float], request: Request, algorithm: str
+    problem: Problem, solution: Solution, loss: dict[str, float], request: Statement, algorithm: str
 ) -> Figures:
     """The figures of a release; InternalError if they contradict each other or a proof does not hold.
 

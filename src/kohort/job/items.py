@@ -14,19 +14,19 @@ from kohort.data.hierarchies.build_hierarchy import Builder, Order
 from kohort.data.hierarchies.checks import check
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, counted
-from kohort.pipeline.items import Items
-from kohort.pipeline.request import Request
 from kohort.problem.items import ItemsProblem
 from kohort.problem.problem import Problem
 from kohort.problem.promises import ItemInference
 from kohort.recoding.item_nodes import DROPPED, ItemNodes
 from kohort.recoding.recoding import Recoding
+from kohort.statement import Statement
+from kohort.statement.items import Items
 from kohort.tables.table import Table
 
 DEFAULT_HIERARCHY = Order("frequency", fanout=5)
 
 
-def items_problem(dataset: Table, request: Request) -> ItemsProblem | None:
+def items_problem(dataset: Table, request: Statement) -> ItemsProblem | None:
     """The problem of the items column, with all records as one class; None without such a column."""
     items = request.items
     if items is None:
@@ -86,7 +86,7 @@ def item_hierarchy(baskets: Baskets, items: Items, plain: Baskets) -> Hierarchy:
             f"Column {items.column!r} has an item named `*`, which in a release stands for any item: readers "
             "could not distinguish the two. Rename the item."
         )
-    hierarchy = source if isinstance(source, Hierarchy) else build_item_hierarchy(source, plain)
+    hierarchy = source if isinstance(source, Hierarchy) else build_item_hierarchy(source, plain)  # type: ignore[arg-type]
     missing = len(check(hierarchy, plain.items).missing)
     if missing:
         raise InputError(
@@ -122,7 +122,7 @@ class ItemsPart:
 
     @classmethod
     def of(
-        cls, problem: Problem, recoding: Recoding, algorithm: ItemsAlgorithm | None, request: Request
+        cls, problem: Problem, recoding: Recoding, algorithm: ItemsAlgorithm | None, request: Statement
     ) -> ItemsPart | None:
         """The items part of a recoding; None where the problem has no items."""
         if problem.items is None:

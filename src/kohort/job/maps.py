@@ -14,10 +14,11 @@ from kohort.data.hierarchies.label_ranges import values_in_interval
 from kohort.data.hierarchy import Hierarchy
 from kohort.data.times import moment_of_text
 from kohort.errors import UnsupportedError
-from kohort.pipeline.request import Request
 from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
 from kohort.recoding.recoding import Recoding
+from kohort.statement import Statement
+from kohort.statement.columns import columns_of
 from kohort.version import __version__
 
 
@@ -64,7 +65,7 @@ class Maps:
     columns  the map of each quasi-identifier
     """
 
-    request: Request
+    request: Statement
     columns: Mapping[str, ColumnMap]
     algorithm: str
     spec_sha256: str | None = None
@@ -87,7 +88,7 @@ def refuse_no_maps(problem: Problem, recoding: Recoding, algorithm: str) -> None
         )
 
 
-def maps_of(request: Request, problem: Problem, recoding: Recoding, *, algorithm: str) -> Maps:
+def maps_of(request: Statement, problem: Problem, recoding: Recoding, *, algorithm: str) -> Maps:
     """The maps of a release, which are refused where there are none."""
     refuse_no_maps(problem, recoding, algorithm)
     return Maps(
@@ -97,21 +98,22 @@ def maps_of(request: Request, problem: Problem, recoding: Recoding, *, algorithm
     )
 
 
-def _to_keep(request: Request, problem: Problem) -> Request:
+def _to_keep(request: Statement, problem: Problem) -> Statement:
     sensitive = problem.sensitive
     if request.perturbations or set(request.publish.values()) - {"interval"}:
         raise UnsupportedError(
             "Maps say what a value is published as. Perturbed columns, means and medians have none: leave "
             "the maps out."
         )
-    return Request(
-        roles=request.roles,
-        models=request.models,
-        hierarchies={n: s.hierarchy for n, s in sensitive.items() if s.hierarchy is not None},
-        orders={n: order for n, order in request.orders.items() if n in sensitive},
-        treatments=request.treatments,
-        joins=request.joins,
-        **request.kept_by_maps,
+    columns = columns_of(
+        request.roles.of,
+        hierarchy={n: s.hierarchy for n, s in sensitive.items() if s.hierarchy is not None},
+        order={n: tuple(order) for n, order in request.orders.items() if n in sensitive},
+        treatment=request.treatments,
+        join=request.joins,
+    )
+    return Statement.of(
+        columns=columns, others=request.roles.others, promises=request.models, **request.kept_by_maps
     )
 
 

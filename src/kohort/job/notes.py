@@ -13,10 +13,10 @@ from kohort.job.publish import Published
 from kohort.job.solve import Solution
 from kohort.job.two_files import TwoFiles
 from kohort.job.withheld import withheld_notes
-from kohort.pipeline.request import Request
 from kohort.problem.attribute import Attribute
 from kohort.problem.items import ItemsProblem
 from kohort.problem.problem import Problem
+from kohort.statement import Statement
 from kohort.treatments import Treatment
 from kohort.verification import Caution, Verdict
 
@@ -59,7 +59,7 @@ def _counterfeit_notes(number: int) -> list[str]:
     ]
 
 
-def _sample_note(request: Request, n_records: int) -> list[str]:
+def _sample_note(request: Statement, n_records: int) -> list[str]:
     """A sentence on what was drawn."""
     if request.sample == 1:
         return []
@@ -69,7 +69,7 @@ def _sample_note(request: Request, n_records: int) -> list[str]:
     ]
 
 
-def _household_notes(request: Request) -> list[str]:
+def _household_notes(request: Statement) -> list[str]:
     if request.roles.only("household") is None:
         return []
     return ["Households are counted: where figures speak of people, read households."]
@@ -151,7 +151,7 @@ def basket_notes(items: ItemsProblem | None) -> list[str]:
     return notes
 
 
-def formula_notes(published: Published, request: Request) -> list[str]:
+def formula_notes(published: Published, request: Statement) -> list[str]:
     """A note where published cells begin like formulas; the choice is the key `formulas` of the spec."""
     found = published.formulas
     if not found:

@@ -11,11 +11,11 @@ from kohort.data.arrow_values import person_codes, record_weights
 from kohort.data.counting import distinct_rows
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError, counted
-from kohort.pipeline.request import Request
 from kohort.problem.attribute import Attribute, PopulationRows
 from kohort.problem.histories import Histories
 from kohort.problem.promises import Model, Population
 from kohort.problem.roles import Roles
+from kohort.statement import Statement
 from kohort.tables.table import Table
 
 
@@ -76,7 +76,7 @@ def refuse_missing_persons(dataset: Table, name: str) -> np.ndarray:
 
 def histories_of(
     dataset: Table,
-    request: Request,
+    request: Statement,
     nothing: np.ndarray | None = None,
     columns_of_events: frozenset[str] = frozenset(),
 ) -> Histories | None:

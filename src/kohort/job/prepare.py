@@ -25,7 +25,6 @@ from kohort.job.people import (
     weights_of,
 )
 from kohort.job.two_files import TwoFiles, join_files
-from kohort.pipeline.request import TREATMENTS, Request
 from kohort.problem.attribute import Attribute, PopulationRows
 from kohort.problem.costs import cost_named
 from kohort.problem.histories import Histories
@@ -35,6 +34,8 @@ from kohort.problem.problem import Problem, refuse_many_attributes
 from kohort.problem.promises import ClassCounts, KAnonymity, Model, RiskLimit, TableModel
 from kohort.problem.roles import Roles
 from kohort.problem.sensitive import SensitiveAttribute
+from kohort.statement import Statement
+from kohort.statement.columns import TREATMENTS
 from kohort.tables.memory import MemoryTable
 from kohort.tables.table import Table
 from kohort.treatments import Part, Secret, Treatment, generator_of, refuse_no_numbers, treatments_of
@@ -57,7 +58,7 @@ class Prepared:
     """
 
     dataset: Table
-    request: Request
+    request: Statement
     roles: Roles
     attributes: tuple[Attribute, ...]
     sensitive: Mapping[str, SensitiveAttribute]
@@ -144,7 +145,7 @@ class Prepared:
         return {name: s.hierarchy for name, s in self.sensitive.items() if s.hierarchy is not None}
 
 
-def prepare(dataset: Table, request: Request, events: Table | None = None) -> Prepared:
+def prepare(dataset: Table, request: Statement, events: Table | None = None) -> Prepared:
     """Prepare a table: settle roles, code its columns, and build the domains of quasi-identifiers.
 
     events  the table of events beside one of people: the two are joined first
@@ -160,7 +161,7 @@ def prepare(dataset: Table, request: Request, events: Table | None = None) -> Pr
     return _prepared(files.table, request, files)
 
 
-def _prepared(dataset: Table, request: Request, files: TwoFiles | None = None) -> Prepared:
+def _prepared(dataset: Table, request: Statement, files: TwoFiles | None = None) -> Prepared:
     roles = settled_roles(dataset, request)
     quasi_identifiers = roles.having("quasi-identifier")
     if request.items is not None and not quasi_identifiers:
@@ -196,7 +197,7 @@ def _prepared(dataset: Table, request: Request, files: TwoFiles | None = None) -
     )
 
 
-def _treated(dataset: Table, request: Request, roles: Roles) -> dict[str, pa.Array]:
+def _treated(dataset: Table, request: Statement, roles: Roles) -> dict[str, pa.Array]:
     """The sensitive columns that have a treatment, as they are published."""
     found, secret, part = treatments_of(request), Secret.of(request), Part(dataset)
     return {n: found[n].publish(n, part, secret) for n in roles.having("sensitive") if n in found}
@@ -208,7 +209,7 @@ def _published_values(dataset: Table, roles: Roles, treated: Mapping[str, pa.Arr
     return MemoryTable(pa.table({n: treated.get(n, dataset.arrow(n)) for n in names})) if names else dataset
 
 
-def _refuse_no_numbers(attributes: Sequence[Attribute], request: Request) -> None:
+def _refuse_no_numbers(attributes: Sequence[Attribute], request: Statement) -> None:
     """Raise InputError for what its treatment, or the cost, does not go together with."""
     found = treatments_of(request)
     for attribute in attributes:
@@ -227,7 +228,7 @@ def _refuse_dropping(models: Sequence[Model]) -> None:
             )
 
 
-def settled_roles(dataset: Table, request: Request) -> Roles:
+def settled_roles(dataset: Table, request: Statement) -> Roles:
     """A role for every column of the table."""
     roles = request.roles.settled(dataset.names)
     for name, treatment in request.treatments.items():
@@ -244,7 +245,7 @@ def settled_roles(dataset: Table, request: Request) -> Roles:
     return roles
 
 
-def refuse_nulls(tables: Sequence[Table], request: Request, roles: Roles) -> None:
+def refuse_nulls(tables: Sequence[Table], request: Statement, roles: Roles) -> None:
     """Raise InputError where a quasi-identifier of these tables has missing values and may not."""
     if request.nulls != "refuse":
         return
@@ -269,7 +270,7 @@ def _refuse_lookalikes(attributes: tuple[Attribute, ...], *, null_is_star: bool)
             )
 
 
-def kept_by_k(request: Request, n_people: int) -> tuple[Model, ...]:
+def kept_by_k(request: Statement, n_people: int) -> tuple[Model, ...]:
     """The promises about all classes together that are kept by a search for a k, see `table_limits`.
 
     These are limits on the risk, and those promises about a whole table that classes of some size always
@@ -281,7 +282,7 @@ def kept_by_k(request: Request, n_people: int) -> tuple[Model, ...]:
     return (*limits, *others) if by_size and not _searches_levels(request) else limits
 
 
-def search_models(request: Request, n_people: int) -> tuple[Model, ...]:
+def search_models(request: Statement, n_people: int) -> tuple[Model, ...]:
     """The models as algorithms see them: a limit on the risk of a class is the k that it needs."""
     kept = kept_by_k(request, n_people)
     if not kept and not any(isinstance(model, RiskLimit) for model in request.table_models):
@@ -290,7 +291,7 @@ def search_models(request: Request, n_people: int) -> tuple[Model, ...]:
     return (KAnonymity(request.k), *others)
 
 
-def _searches_levels(request: Request) -> bool:
+def _searches_levels(request: Statement) -> bool:
     """Whether an algorithm is named that meets promises about a whole table by itself."""
     named = request.algorithm_name
     return named != "auto" and named in ALGORITHMS and ALGORITHMS[named].meets(TableModel)
@@ -301,7 +302,7 @@ def sample_size(share: float, n_records: int) -> int:
     return int(Fraction(str(share)) * n_records)
 
 
-def sample_of(dataset: Table, request: Request) -> Table:
+def sample_of(dataset: Table, request: Statement) -> Table:
     """The records that are drawn, in their order; all of them where the share is 1.
 
     They come from the key and the seed or, without a key, from the operating system, as noise does.

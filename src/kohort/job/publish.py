@@ -22,8 +22,8 @@ from kohort.job.prepare import Prepared
 from kohort.job.two_files import TwoFiles, compared
 from kohort.job.withheld import broken_by, starred
 from kohort.late import LateModule
-from kohort.pipeline.request import Request
 from kohort.recoding.recoding import PublishedColumn, Recoding
+from kohort.statement import Statement
 from kohort.tables.batches import BatchTable, PublishedTable
 from kohort.tables.memory import MemoryTable
 from kohort.tables.table import Table
@@ -184,7 +184,7 @@ def publish(prepared: Prepared, recoding: Recoding) -> Published:
     return Published(prepared.dataset, columns, kept, broken, generalized, files=prepared.files)
 
 
-def _leaves_out(request: Request) -> bool:
+def _leaves_out(request: Statement) -> bool:
     """Whether withheld records are left out, never `*`: where records are followed, that would tell."""
     return request.suppressed == "drop" or request.linked_by is not None or request.ledger is not None
 

@@ -12,9 +12,9 @@ from kohort.algorithms import Progress, Run, Stop, bound_of, time_for_bound
 from kohort.job.choose import Choice
 from kohort.kernels.ahead import compile_ahead
 from kohort.kernels.compile_time import compile_clock
-from kohort.pipeline.request import Request
 from kohort.problem.problem import Problem
 from kohort.recoding.recoding import Recoding
+from kohort.statement import Statement
 from kohort.tables.places import refuse_too_large
 
 
@@ -36,7 +36,7 @@ class Solution:
 def solve(
     problem: Problem,
     choice: Choice,
-    request: Request,
+    request: Statement,
     clock: Clock,
     progress: Progress | None,
     stop: Stop | None = None,

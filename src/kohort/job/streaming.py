@@ -17,8 +17,8 @@ from kohort.algorithms import Progress
 from kohort.data.arrow_values import take_records
 from kohort.files.drafts import Drafts
 from kohort.job.publish import Published
-from kohort.pipeline.request import Request
 from kohort.problem.roles import Role
+from kohort.statement import Statement
 from kohort.tables.batches import BatchTable, PublishedTable, in_slices
 from kohort.treatments import treatments_of
 from kohort.verification import SliceCheck
@@ -27,7 +27,7 @@ HELD: tuple[Role, ...] = ("quasi-identifier", "sensitive", "person", "weight")
 DEALT_AT_ONCE = 1 << 20  # records that are dealt out to drafts at a time
 
 
-def columns_to_read(request: Request, names: Sequence[str]) -> tuple[list[str], list[str]]:
+def columns_to_read(request: Statement, names: Sequence[str]) -> tuple[list[str], list[str]]:
     """The columns to hold in memory, which are searched, protected or counted, and those handed on."""
     roles = request.roles.settled(names)
     held = [name for role in HELD for name in roles.having(role)]
@@ -35,7 +35,7 @@ def columns_to_read(request: Request, names: Sequence[str]) -> tuple[list[str], 
     return held, [name for name in roles.untouched(request.treatments) if name not in held]
 
 
-def why_not_streamed(request: Request) -> str | None:
+def why_not_streamed(request: Statement) -> str | None:
     """Why a table cannot be read in batches for what is asked, in words; None if it can."""
     if named := request.roles.having("items"):
         return f"{named[0]!r} has the role items"

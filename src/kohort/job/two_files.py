@@ -19,7 +19,7 @@ from kohort.data.codebook import codebook_of, with_codebook
 from kohort.errors import InfeasibleError, InputError, counted
 from kohort.job.people import refuse_missing_persons
 from kohort.late import LateModule
-from kohort.pipeline.request import Request
+from kohort.statement import Statement
 from kohort.tables.memory import MemoryTable
 from kohort.tables.table import Table
 from kohort.verification import WrittenCheck
@@ -118,7 +118,7 @@ def grouped_by_person(rows: np.ndarray, person: np.ndarray) -> np.ndarray:
     return rows[np.argsort(first[number], kind="stable")]
 
 
-def join_files(people: Table, events: Table, request: Request) -> TwoFiles:
+def join_files(people: Table, events: Table, request: Statement) -> TwoFiles:
     """Join the events to their people; what does not fit together is refused, with its number."""
     asked = request.events
     if asked is None:

@@ -15,9 +15,9 @@ from kohort.job.items import items_problem
 from kohort.job.people import population_of
 from kohort.job.prepare import Prepared, refuse_nulls, settled_roles
 from kohort.job.publish import Published
-from kohort.pipeline.request import Request
 from kohort.problem.attribute import Attribute
 from kohort.problem.roles import Roles
+from kohort.statement import Statement
 from kohort.tables.table import Table
 from kohort.verification import JoinedTables, Original, Verification, join_tables, verify
 
@@ -43,7 +43,7 @@ def verify_published(prepared: Prepared, published: Published) -> Verification:
 
 def verify_release(
     published: Table,
-    request: Request,
+    request: Statement,
     *,
     original: Table | None = None,
     order: np.ndarray | None = None,
@@ -79,18 +79,18 @@ def verify_release(
     )
 
 
-def _population(request: Request, names: Sequence[str]) -> tuple[Attribute, ...] | None:
+def _population(request: Statement, names: Sequence[str]) -> tuple[Attribute, ...] | None:
     """The quasi-identifiers of the population that promises name; values that a hierarchy lacks fit `*`."""
     everybody = population_of(request.models)
     if everybody is None:
         return None
     everybody.require(names)
-    lenient = replace(request, on_missing=dict.fromkeys(names, "suppress"))
+    lenient = request.with_columns(on_missing=dict.fromkeys(names, "suppress"))
     return build_attributes(everybody, lenient, Roles(dict.fromkeys(names, "quasi-identifier")))
 
 
 def _refuse_incomplete(
-    request: Request, original: Table | None, events: Table | None, original_events: Table | None
+    request: Statement, original: Table | None, events: Table | None, original_events: Table | None
 ) -> None:
     """Refuse one table of two, and two tables where the spec asks for one."""
     if (request.events is None) != (events is None):
@@ -103,13 +103,13 @@ def _refuse_incomplete(
         raise InputError("The original is two tables, people and events: give both of them, or none.")
 
 
-def _joined(people: Table, events: Table, request: Request) -> JoinedTables:
+def _joined(people: Table, events: Table, request: Statement) -> JoinedTables:
     assert request.events is not None
     items = None if request.items is None else request.items.column
     return join_tables(people, events, request.events.key, items)
 
 
-def _refuse_unknown(published: Table, request: Request) -> None:
+def _refuse_unknown(published: Table, request: Statement) -> None:
     items = [] if request.items is None else [request.items.column]
     for name in (*request.roles.having("quasi-identifier"), *items):
         if name not in published.names:
@@ -122,7 +122,7 @@ def _refuse_unknown(published: Table, request: Request) -> None:
 def _original(
     original: Table,
     events: Table | None,
-    request: Request,
+    request: Statement,
     order: np.ndarray | None,
     rows: np.ndarray | None,
 ) -> Original:
@@ -144,7 +144,7 @@ def _original(
     return Original(table, roles, attributes, items, rows=rows, order=order, treatments=treatments)
 
 
-def _sensitive_hierarchies(published: Table, request: Request) -> dict[str, Hierarchy]:
+def _sensitive_hierarchies(published: Table, request: Statement) -> dict[str, Hierarchy]:
     """Hierarchies of sensitive columns, over the values that are published."""
     found = {}
     for name in {model.attribute for model in request.models if model.attribute is not None}:

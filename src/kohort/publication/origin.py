@@ -16,7 +16,7 @@ from kohort.io.databases.reading import DatabaseBatches
 from kohort.io.tables import bytes_in_memory, hold, open_in_batches
 from kohort.job.public import sha256_of_files
 from kohort.job.streaming import columns_to_read, why_not_streamed
-from kohort.pipeline import Request
+from kohort.statement import Statement
 from kohort.tables.batches import BatchTable
 from kohort.tables.places import SparkData, refuse_cluster, too_large_to_hold
 from kohort.tables.source import Source
@@ -69,7 +69,7 @@ DATAFRAME = Origin()
 
 def open_original(
     path: str | Path | DatabaseTable,
-    request: Request,
+    request: Statement,
     shape: BasketShape | None = None,
     *,
     progress: Progress | None = None,
@@ -99,7 +99,7 @@ def open_original(
     return hold(opened, *columns, _seen(progress, opened.expected)).noting(note)
 
 
-def open_on_spark(data: SparkData, request: Request, **reading: Any) -> SparkTable:
+def open_on_spark(data: SparkData, request: Statement, **reading: Any) -> SparkTable:
     """The table that Spark is to read; what a cluster cannot do is refused before it starts."""
     from kohort.pipeline.spark.prepare import refuse_on_spark
 
@@ -111,7 +111,7 @@ def open_on_spark(data: SparkData, request: Request, **reading: Any) -> SparkTab
 
 def _open_database(
     source: DatabaseTable,
-    request: Request,
+    request: Statement,
     shape: BasketShape | None,
     progress: Progress | None,
     reading: dict[str, Any],

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from kohort.io.baskets import BasketShape
     from kohort.io.databases import DatabaseTable
     from kohort.io.private_files import Salt
-    from kohort.pipeline import Request
     from kohort.release.release import Release
     from kohort.release.targets import Target
+    from kohort.statement import Statement
 
 Drafts = Mapping[Path, Path]
 
@@ -89,7 +89,7 @@ class Artefact:
         """A note that it lists values of the data as they are; empty where it does not."""
         return ""
 
-    def files(self, request: Request) -> list[Path]:
+    def files(self, request: Statement) -> list[Path]:
         """All files that it may have."""
         return self.written
 
@@ -97,7 +97,7 @@ class Artefact:
         """The files that it has for this release."""
         return self.files(release.request)
 
-    def new(self, request: Request) -> list[Path]:
+    def new(self, request: Statement) -> list[Path]:
         """Those of its files that must not exist yet."""
         return []
 
@@ -267,7 +267,7 @@ class SaltFile(Artefact):
     def secret(self) -> bytes | None:
         return self.salt.value
 
-    def new(self, request: Request) -> list[Path]:
+    def new(self, request: Statement) -> list[Path]:
         return self.written
 
     def write(self, release: Release, draft_of: Drafts, known: Mapping[str, Any]) -> None:
@@ -326,13 +326,13 @@ class HierarchyFolder(Artefact):
             return ""
         return "keep it with the original. --hierarchy-levels above leaves them out."
 
-    def files(self, request: Request) -> list[Path]:
+    def files(self, request: Statement) -> list[Path]:
         return list(self._files(request).values())
 
     def files_of(self, release: Release) -> list[Path]:
         return list(self._trees(release))
 
-    def new(self, request: Request) -> list[Path]:
+    def new(self, request: Statement) -> list[Path]:
         return [] if self.force else self.files(request)
 
     def write(self, release: Release, draft_of: Drafts, known: Mapping[str, Any]) -> None:
@@ -341,7 +341,7 @@ class HierarchyFolder(Artefact):
         for path, tree in self._trees(release).items():
             write_hierarchy(tree, draft_of[path], leaves=self.levels == "all")
 
-    def _files(self, request: Request) -> dict[str, Path]:
+    def _files(self, request: Statement) -> dict[str, Path]:
         """The file of each column that may have a hierarchy."""
         from kohort.release.hierarchy_folder import columns_with_files, hierarchy_files
 
@@ -461,7 +461,7 @@ class ReleaseFiles:
         ]
 
     def outputs(
-        self, request: Request, shape: BasketShape | None, reads: Iterable[Path | DatabaseTable | None]
+        self, request: Statement, shape: BasketShape | None, reads: Iterable[Path | DatabaseTable | None]
     ) -> Outputs:
         """All files of a run, refused unless they can be written; best called before long work.
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kohort.data.hierarchy import Hierarchy
-from kohort.pipeline.request import Request
+from kohort.statement import Statement
 
 if TYPE_CHECKING:
     from kohort.release.release import Release
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _LONGEST_NAME = 200  # bytes; file systems allow 255
 
 
-def columns_with_files(request: Request) -> list[str]:
+def columns_with_files(request: Statement) -> list[str]:
     """The columns that may get a file: it depends on the data whether a column has a hierarchy."""
     items = [] if request.items is None else [request.items.column]
     return [*request.roles.having("quasi-identifier"), *items]

@@ -28,13 +28,13 @@ from kohort.job.solve import Clock, Solution, solve
 from kohort.job.table_limits import Attempt, promised_by_k, solve_within_limits, tries
 from kohort.job.two_files import refuse_no_events
 from kohort.job.withheld import refuse_dropping
-from kohort.pipeline.request import Request
 from kohort.pipeline.verify_release import verify_published, verify_release
 from kohort.problem.problem import Problem
 from kohort.publication import DATAFRAME, Origin
 from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
 from kohort.release.release import Release
+from kohort.statement import Statement
 from kohort.tables.memory import MemoryTable
 from kohort.tables.places import refuse_cluster
 from kohort.tables.source import Source, records_of
@@ -44,7 +44,7 @@ from kohort.verification import Verification
 
 def release_of(
     data: Any,
-    request: Request,
+    request: Statement,
     *,
     events: Any = None,
     dataset: Table | None = None,
@@ -76,7 +76,7 @@ def release_of(
 
 def make_release(
     dataset: Table,
-    request: Request,
+    request: Statement,
     *,
     events: Table | None = None,
     progress: Progress | None = None,

@@ -25,7 +25,6 @@ from kohort.job.notes import extreme_caution
 from kohort.job.order import PublishedOrder
 from kohort.job.solve import Clock, Solution
 from kohort.kernels.ahead import compile_ahead
-from kohort.pipeline import Request
 from kohort.pipeline.spark.arranging import PublishedThere
 from kohort.pipeline.spark.prepare import prepare_on_spark, refuse_on_spark
 from kohort.pipeline.spark.solving import choose_on_spark, solve_on_spark
@@ -34,6 +33,7 @@ from kohort.release.artefacts import Artefact
 from kohort.release.job import release_from
 from kohort.release.release import Release
 from kohort.release.targets import Target, WrittenTables
+from kohort.statement import Statement
 from kohort.tables.spark import SparkTable, fingerprint
 from kohort.tables.spark_files import format_of_path, sha256_of_lines
 from kohort.tables.spark_session import give_up, spark_failures, spark_session
@@ -69,7 +69,7 @@ class ClusterTarget(Target):
     def name(self) -> str:
         return PurePosixPath(self.out).name
 
-    def refuse(self, request: Request, shape: BasketShape | None, artefacts: Sequence[Artefact]) -> None:
+    def refuse(self, request: Statement, shape: BasketShape | None, artefacts: Sequence[Artefact]) -> None:
         refuse_on_spark(request)
         super().refuse(request, shape, artefacts)
         kind = format_of_path(self.out)[0]
@@ -173,7 +173,7 @@ def _sha256_of_folder(spark: Any, folder: str) -> str:
 
 def make_spark_release(
     table: Table,
-    request: Request,
+    request: Statement,
     *,
     progress: Progress | None = None,
     seconds: dict[str, float] | None = None,
@@ -191,7 +191,7 @@ def make_spark_release(
         raise
 
 
-def _made(table: SparkTable, request: Request, clock: Clock, run: Run) -> Release:
+def _made(table: SparkTable, request: Statement, clock: Clock, run: Run) -> Release:
     with clock("code"):
         run.report("counting values", 0.0)
         prepared = prepare_on_spark(table, request)

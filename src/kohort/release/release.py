@@ -22,7 +22,6 @@ from kohort.job.order import PublishedOrder
 from kohort.job.public import HoldsOriginal, committed, public_version
 from kohort.job.publish import Published
 from kohort.job.two_files import TwoFiles
-from kohort.pipeline import Request
 from kohort.pipeline.before_after import BeforeAfter, before_after
 from kohort.problem.problem import Problem
 from kohort.problem.roles import Roles
@@ -40,6 +39,7 @@ from kohort.release.artefacts import (
 )
 from kohort.release.facts import release_facts
 from kohort.release.targets import Target, target_of
+from kohort.statement import Statement
 from kohort.tables.table import Table
 from kohort.verification import Claim, Verdict
 
@@ -86,7 +86,7 @@ class Release(HoldsOriginal):
     )
 
     dataset: Table
-    request: Request
+    request: Statement
     roles: Roles
     problem: Problem
     published: Published

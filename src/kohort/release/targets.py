@@ -28,8 +28,8 @@ from kohort.io.formats.fitting import Slices, rows_per_slice
 from kohort.io.source_file import plain_suffix
 from kohort.io.tables import open_in_batches, read_table, writes_slices
 from kohort.job.streaming import HELD, published_slices
-from kohort.pipeline import Request
 from kohort.pipeline.verify_release import verify_release
+from kohort.statement import Statement
 from kohort.tables.batches import BatchTable
 from kohort.tables.memory import MemoryTable
 from kohort.tables.table import Table
@@ -75,7 +75,7 @@ class Target:
         """The files that are written."""
         return []
 
-    def refuse(self, request: Request, shape: BasketShape | None, artefacts: Sequence[Artefact]) -> None:
+    def refuse(self, request: Statement, shape: BasketShape | None, artefacts: Sequence[Artefact]) -> None:
         """Refuse what does not go with this place: one for two tables, two for one."""
         if (request.events is None) != (self.events is None):
             raise InputError(
@@ -106,7 +106,7 @@ class FileTarget(Target):
     def files(self) -> list[Path]:
         return self.written
 
-    def refuse(self, request: Request, shape: BasketShape | None, artefacts: Sequence[Artefact]) -> None:
+    def refuse(self, request: Statement, shape: BasketShape | None, artefacts: Sequence[Artefact]) -> None:
         super().refuse(request, shape, artefacts)
         for path in self.files if shape is None else ():
             format_of(path)
@@ -128,7 +128,7 @@ class DatabaseTarget(Target):
     out: DatabaseTable
     events: DatabaseTable | None = None
 
-    def refuse(self, request: Request, shape: BasketShape | None, artefacts: Sequence[Artefact]) -> None:
+    def refuse(self, request: Statement, shape: BasketShape | None, artefacts: Sequence[Artefact]) -> None:
         super().refuse(request, shape, artefacts)
         if any(artefact.name == "ledger" for artefact in artefacts):
             raise UnsupportedError(

@@ -58,11 +58,13 @@ def report_facts(
     facts = page_facts(release, making, sha256, salt) | {"kohort": "report"} | _table_facts(release)
     run.report("report: risk", 0.1)
     facts["risk"] = assess_risk(release) if judged is None else judged["risk"]
+    if version == "public":
+        return public_facts(facts)
     run.report("report: utility", 0.3)
     facts["utility"] = measure_utility(release) if judged is None else judged["utility"]
     facts["left_out"] = [*facts["risk"]["left_out"], *facts["utility"]["left_out"]]
     run.report("report: charts", 0.8)
-    return facts if version == "internal" else public_facts(facts)
+    return facts
 
 
 def page_facts(

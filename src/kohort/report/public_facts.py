@@ -25,7 +25,8 @@ _LEFT_OUT = (
 )
 _MODEL = ("model", "attribute", "promise", "asked", "measured", "holds")
 _BIN = ("size", "records", "share")
-_UTILITY = ("queries", "itemsets", "classification", "association")
+NO_UTILITY: dict[str, None] = dict.fromkeys(("queries", "itemsets", "classification", "association"))
+"""What is told of utility where nothing is."""
 
 
 def public_facts(facts: dict[str, Any]) -> dict[str, Any]:
@@ -41,7 +42,7 @@ def public_facts(facts: dict[str, Any]) -> dict[str, Any]:
         "about": facts["about"] | {"original": None},
         "class_sizes": sizes and {**sizes, "bins": [some(entry, _BIN) for entry in sizes["bins"]]},
         "risk": public_risk(facts["risk"]),
-        "utility": dict.fromkeys(_UTILITY),
+        "utility": NO_UTILITY,
     }
 
 

@@ -18,7 +18,6 @@ from kohort.errors import InputError, UnsupportedError, counted, did_you_mean, p
 from kohort.job.columns import build_attributes
 from kohort.parameters import Seed, Within, check_option
 from kohort.pipeline.before_after import BeforeAfter, Classes, Side, classes_of
-from kohort.pipeline.request import Request
 from kohort.pipeline.size_counts import SizeCounts
 from kohort.problem.attribute import Attribute
 from kohort.problem.roles import Roles
@@ -34,6 +33,7 @@ from kohort.risk.class_tally import (
 )
 from kohort.risk.linkage import ClassIndex
 from kohort.risk.order import order_attack
+from kohort.statement import Statement
 from kohort.tables.memory import MemoryTable
 from kohort.tables.table import Table
 from kohort.verification.covering import read_covering
@@ -91,7 +91,7 @@ def people_fitting(
     return ClassIndex(classes, coverings).count_people(list(people.codes.T), people.sizes, run)
 
 
-def attributes_of_both(original: Table | None, other: Table, request: Request) -> tuple[Attribute, ...]:
+def attributes_of_both(original: Table | None, other: Table, request: Statement) -> tuple[Attribute, ...]:
     """The quasi-identifiers over the records of an original, if there is one, and then of another table.
 
     Hierarchies that are built from the data are built from both; values that a given one lacks are covered
@@ -102,7 +102,7 @@ def attributes_of_both(original: Table | None, other: Table, request: Request) -
     together = MemoryTable(
         pa.table({name: pa.chunked_array([_texts(t.column(name)) for t in tables]) for name in names})
     )
-    lenient = replace(request, nulls="value", on_missing=dict.fromkeys(names, "suppress"))
+    lenient = replace(request.with_columns(on_missing=dict.fromkeys(names, "suppress")), nulls="value")
     return build_attributes(together, lenient, Roles(dict.fromkeys(names, "quasi-identifier")))
 
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from kohort.algorithms import Run
 from kohort.errors import InputError, counted, percent
-from kohort.pipeline.approval import Recipient
 from kohort.pipeline.before_after import BeforeAfter, classes_of
-from kohort.pipeline.request import Request
 from kohort.problem.promises import RiskLimit
 from kohort.risk.assess import attributes_of_both, people_fitting, refuse_lacking
 from kohort.risk.knowledge import KnownTable, Sets, sweep
+from kohort.statement import Statement
+from kohort.statement.approval import Recipient
 from kohort.tables.table import Table
 from kohort.verification import Check, Verdict
 from kohort.verification.promises import OF_CLASSES, Counts, Values, stated
@@ -103,7 +103,7 @@ def _sentence(facts: dict[str, Any]) -> str:
 
 def review_release(
     published: Table,
-    request: Request,
+    request: Statement,
     verdict: Verdict,
     *,
     on: date,
@@ -152,11 +152,11 @@ def due_date(recipient: Recipient, on: date) -> Check:
     return Check(name, True, f"The review for {recipient.name} is due on {when}, in {counted(days, 'day')}.")
 
 
-def _limits(request: Request) -> list[RiskLimit]:
+def _limits(request: Statement) -> list[RiskLimit]:
     return [model for model in request.models if isinstance(model, RiskLimit)]
 
 
-def _recipient_limits(published: Table, request: Request, recipient: Recipient) -> Check:
+def _recipient_limits(published: Table, request: Statement, recipient: Recipient) -> Check:
     """Whether the limits on the risk hold for what a recipient may know."""
     if request.roles.only("person") is not None:
         words = "People have several records, which cannot be counted as people in the release alone"
@@ -173,7 +173,7 @@ def _recipient_limits(published: Table, request: Request, recipient: Recipient) 
 
 
 def _in_population(
-    published: Table, request: Request, population: Table, original: Table | None
+    published: Table, request: Statement, population: Table, original: Table | None
 ) -> list[Check]:
     """Whether the population contains the people of the release, and whether limits hold within it."""
     names = request.roles.having("quasi-identifier")
@@ -197,7 +197,7 @@ def _in_population(
     return [contained, *_population_risk(fitting, request)]
 
 
-def _population_risk(fitting: np.ndarray, request: Request) -> list[Check]:
+def _population_risk(fitting: np.ndarray, request: Statement) -> list[Check]:
     least = int(fitting.min())
     risk = 1 / max(least, 1)
     detail = (

@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from kohort.pipeline.request import Request
+    from kohort.statement import Statement
 
 PERTURBATIONS: dict[str, type[Perturbation]] = {
     kind.name: kind for kind in (Noise, RankSwap, Pram, Limits, Rounding)
@@ -62,7 +62,7 @@ def perturbation_of(given: Any, column: str) -> Perturbation:
     return PERTURBATIONS[name].read(value, column)
 
 
-def treatments_of(request: Request) -> dict[str, Treatment]:
+def treatments_of(request: Statement) -> dict[str, Treatment]:
     """The treatment of each column that is published neither generalized nor as it is."""
     words = {**request.publish, **request.treatments}  # also interval, keep and drop, which are none
     return {name: TREATMENTS[word].asked(request, name) for name, word in words.items() if word in TREATMENTS}

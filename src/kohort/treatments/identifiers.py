@@ -15,7 +15,7 @@ from kohort.errors import InputError
 from kohort.treatments.treatment import Part, Scope, Secret, Treatment
 
 if TYPE_CHECKING:
-    from kohort.pipeline.request import Request
+    from kohort.statement import Statement
 
 MASK = "*****"  # of one length, so that it does not reveal the length of what it hides
 _MIN_KEY = 16
@@ -35,7 +35,7 @@ class Pseudonym(Treatment):
     fresh: bool = False
 
     @classmethod
-    def asked(cls, request: Request, column: str) -> Treatment:
+    def asked(cls, request: Statement, column: str) -> Treatment:
         return cls(request.joins.get(column), column == request.fresh_key)
 
     def publish(self, column: str, part: Part, secret: Secret) -> pa.Array:

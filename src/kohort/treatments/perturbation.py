@@ -16,7 +16,7 @@ from kohort.tables.table import Table
 from kohort.treatments.treatment import Part, Scope, Secret, Treatment, generator_of
 
 if TYPE_CHECKING:
-    from kohort.pipeline.request import Request
+    from kohort.statement import Statement
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Perturbation(Treatment):
     scope: ClassVar[Scope] = "column"
 
     @classmethod
-    def asked(cls, request: Request, column: str) -> Treatment:
+    def asked(cls, request: Statement, column: str) -> Treatment:
         return request.perturbations[column]
 
     @classmethod

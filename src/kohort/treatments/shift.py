@@ -16,7 +16,7 @@ from kohort.errors import InputError
 from kohort.treatments.treatment import Part, Scope, Secret, Treatment
 
 if TYPE_CHECKING:
-    from kohort.pipeline.request import Request
+    from kohort.statement import Statement
 
 _DAY = 86_400_000_000_000  # nanoseconds
 
@@ -35,7 +35,7 @@ class Shift(Treatment):
     most: int
 
     @classmethod
-    def asked(cls, request: Request, column: str) -> Treatment:
+    def asked(cls, request: Statement, column: str) -> Treatment:
         assert request.linked_by is not None  # a request refuses it where records are not linked
         return cls(request.linked_by, request.shift_days)
 

@@ -16,7 +16,7 @@ from kohort.problem.attribute import Attribute
 from kohort.tables.table import Table
 
 if TYPE_CHECKING:
-    from kohort.pipeline.request import Request
+    from kohort.statement import Statement
 
 Scope = Literal["record", "person", "class", "column"]
 """What must be seen at once: a record, all records of a person, all of a class, or a whole column."""
@@ -47,7 +47,7 @@ class Secret:
     fresh: bytes = field(repr=False)
 
     @classmethod
-    def of(cls, request: Request) -> Secret:
+    def of(cls, request: Statement) -> Secret:
         lasting = request.key if request.events is None else None
         return cls(request.key, request.seed, secrets.token_bytes(32) if lasting is None else lasting)
 
@@ -61,7 +61,7 @@ class Treatment:
     reads: ClassVar[bool] = True  # whether what it publishes depends on the column's values
 
     @classmethod
-    def asked(cls, request: Request, column: str) -> Treatment:
+    def asked(cls, request: Statement, column: str) -> Treatment:
         """The treatment of a column that a request names by its word."""
         return cls()
 

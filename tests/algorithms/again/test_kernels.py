@@ -14,8 +14,7 @@ from kohort.algorithms.again.kernels.growing import grow_columns, part_people
 from kohort.algorithms.again.kernels.swaps import swap_alike
 from kohort.algorithms.again.kernels.vacancies import fill_vacancies
 from kohort.job.prepare import prepare
-from kohort.pipeline import Request
-from kohort.problem.roles import Roles
+from kohort.statement import Column, Statement
 from kohort.tables.memory import MemoryTable
 
 N = 24
@@ -25,11 +24,8 @@ def problem_of(seed):
     """A problem with a hierarchy and an order: the two kinds of costs."""
     rng = np.random.default_rng(seed)
     table = pa.table({"age": rng.integers(0, 20, N), "size": rng.integers(0, 9, N)})
-    request = Request(
-        roles=Roles({"age": "quasi-identifier", "size": "quasi-identifier"}),
-        models=(ko.KAnonymity(2),),
-        hierarchies={"age": ko.intervals(5, 10), "size": None},
-    )
+    columns = {"age": Column("quasi-identifier", ko.intervals(5, 10)), "size": Column("quasi-identifier")}
+    request = Statement.of(columns=columns, promises=[ko.KAnonymity(2)])
     return prepare(MemoryTable(table), request).problem
 
 

@@ -149,10 +149,16 @@ def test_the_state_of_the_search_is_always_what_it_is_by_definition(problem, wit
         ko.LDiversity("occupation", 2),
         ko.TCloseness("occupation", 0.6),
         ko.BetaLikeness("occupation", 4),
+        ko.LDiversity("occupation", 3, kind="distinct"),
     ],
 )
-def test_tallies_of_sensitive_values_are_always_right(model):
-    problem = adult(60, 3, sensitive=["occupation"], privacy=[model], algorithm="mondrian").problem
+@pytest.mark.parametrize("records_of_a_person", [1, 3])
+def test_tallies_of_sensitive_values_are_always_right(model, records_of_a_person):
+    asked = {"sensitive": ["occupation"], "privacy": [model], "algorithm": "mondrian"}
+    problem = adult(60, 3, **asked).problem
+    if records_of_a_person > 1:
+        persons = np.random.default_rng(0).integers(0, 60 // records_of_a_person, 60)
+        problem = problem.varied(persons=np.unique(persons, return_inverse=True)[1])
     closed, cost, star, prices = started(problem)
     search = AssignmentSearch(problem, closed, cost, star, prices)
     search.construct(Run())

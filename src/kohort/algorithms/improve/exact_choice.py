@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kohort.algorithms.improve.assignment_search import AssignedPieces, AssignmentSearch
+from kohort.algorithms.improve.model_rules import only_counts_records
 from kohort.algorithms.programs import Program, solve_program
 from kohort.algorithms.proofs.dual_bound import DualPrices, total_bound
 from kohort.algorithms.run import Run
@@ -47,8 +48,11 @@ def settle(
     most_nodes  how many nodes of its search tree HiGHS examines at most; None: as many as there is time for
     """
     problem = search.problem
-    other_models = any(model.attribute is not None for model in problem.models)
-    if other_models or not problem.cost.monotone or search.offers.most_withheld != problem.max_withheld:
+    if (
+        not only_counts_records(problem)
+        or not problem.cost.monotone
+        or search.offers.most_withheld != problem.max_withheld
+    ):
         return None
     records = openable_records(search, prices)
     if int(np.diff(search.offers.start)[records].sum()) > most:

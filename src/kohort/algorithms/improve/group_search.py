@@ -14,7 +14,7 @@ from kohort.algorithms.improve.kernels.group_counts import new_groups, total_cos
 from kohort.algorithms.improve.kernels.group_ejection import MOST_CHANGED
 from kohort.algorithms.improve.kernels.group_rounds import MOST_POOLED, regroup
 from kohort.algorithms.improve.kernels.promises import Promises
-from kohort.algorithms.improve.model_rules import promises_of
+from kohort.algorithms.improve.model_rules import only_counts_records, promises_for, promises_of
 from kohort.algorithms.kernels.group_costs import costs_by_group
 from kohort.algorithms.proofs.measured_units import in_measured_units
 from kohort.algorithms.run import Run, Standing
@@ -95,7 +95,7 @@ class GroupSearch:
     @classmethod
     def of(cls, problem: Problem, rows: np.ndarray, kept: np.ndarray) -> GroupSearch:
         promises = promises_of(problem, np.arange(problem.n_records), MOST_CHANGED)
-        return cls(problem.coded.cell_costs, rows, promises._replace(value=promises.value[kept]))
+        return cls(problem.coded.cell_costs, rows, promises_for(promises, kept))
 
     @cached_property
     def dearness(self) -> np.ndarray:
@@ -169,12 +169,7 @@ class GroupSearch:
         n_groups, k = int(labels.max()) + 1, self.promises.k
         room = max(n_groups, len(rows) // k) + 2 * MOST_POOLED
         groups = new_groups(self.cells, rows, labels, n_groups, room, k)
-        promises = self.promises._replace(
-            value=self.promises.value[part],
-            tally=self.promises.tally.copy(),
-            tally_of=self.promises.tally_of.copy(),
-            free=self.promises.free.copy(),
-        )
+        promises = promises_for(self.promises, part)
         at_a_time = int(np.clip(_AT_A_TIME / (n_groups + (3 * k) ** 2) / rows.shape[1], 1, 1000))
         rng = np.random.default_rng(seed)
         for begin in range(0, rounds, at_a_time):
@@ -186,8 +181,8 @@ class GroupSearch:
 
 
 def cut_large(problem: Problem, rows: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """The groups, those of 2k or more cut into runs of sorted records where k-anonymity is the only model."""
-    if any(model.attribute is not None for model in problem.models):
+    """The groups, those of 2k or more cut into runs of sorted records where they only need k records."""
+    if not only_counts_records(problem):
         return group
     order = np.lexsort((*rows.T, group))
     start = np.searchsorted(group[order], group[order])
@@ -198,11 +193,23 @@ def cut_large(problem: Problem, rows: np.ndarray, group: np.ndarray) -> np.ndarr
     return cut
 
 
+def cost_of_groups(problem: Problem, groups: Groups) -> float:
+    """Total cost of all records, those that are withheld included."""
+    kept = np.flatnonzero(~groups.withheld)
+    rows = problem.coded.searched_rows[problem.rows.of_record[kept]]
+    withheld = (problem.n_records - len(kept)) * problem.coded.star_cost
+    return _total_cost(problem.coded.tables, rows, groups.group_of_record[kept]) + withheld
+
+
+def _total_cost(tables: Tables, rows: np.ndarray, group: np.ndarray) -> float:
+    order = np.argsort(group, kind="stable")
+    start = np.searchsorted(group[order], np.arange(group.max(initial=-1) + 2))
+    cost = costs_by_group(tables, rows.astype(np.int32), order, start)
+    return float(np.dot(cost, np.diff(start)))
+
+
 def _check(tables: Tables, rows: np.ndarray, group: np.ndarray, counted: float) -> None:
     """Raise InternalError unless the cost kept up to date is the cost of the groups computed from scratch."""
-    order = np.argsort(group, kind="stable")
-    start = np.searchsorted(group[order], np.arange(group.max() + 2))
-    cost = costs_by_group(tables, rows.astype(np.int32), order, start)
-    total = float(np.dot(cost, np.diff(start)))
+    total = _total_cost(tables, rows, group)
     if abs(total - counted) > _ROUNDING * max(total, 1.0):
         raise InternalError("improve: the cost that it counted is not that of its groups.")

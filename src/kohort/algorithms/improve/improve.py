@@ -14,7 +14,7 @@ from kohort.algorithms.clustering.agglomerative import Agglomerative
 from kohort.algorithms.clustering.hilbert import Hilbert
 from kohort.algorithms.clustering.sequential import Sequential
 from kohort.algorithms.improve.assignment_search import AssignmentSearch
-from kohort.algorithms.improve.group_search import regrouped
+from kohort.algorithms.improve.group_search import cost_of_groups, regrouped
 from kohort.algorithms.improve.large_tables import improve_large
 from kohort.algorithms.improve.model_rules import refuse_other_models
 from kohort.algorithms.improve.region_search import regrouped_in_regions
@@ -88,6 +88,7 @@ class Improve(Algorithm):
     withholds: ClassVar[bool] = True
     largest_region: ClassVar[float] = 500_000
     own_time_limit: ClassVar[float | None] = SECONDS
+    people = "counts"
 
     start: str = "prices"
 
@@ -146,12 +147,11 @@ class _Regrouping:
 
 
 def _started(problem: Problem, algorithm: Algorithm, run: Run) -> Groups:
-    """The groups of another algorithm, united where it does not meet every model."""
+    """The groups of another algorithm, united until they satisfy every model."""
     algorithm.refuse(problem)
     groups = algorithm.solve(problem, run)
     assert isinstance(groups, Groups)
-    unmet = {model.name for model in problem.models} - set(algorithm.models)
-    return diversify(problem, groups, run) if unmet else groups
+    return diversify(problem, groups, run)
 
 
 def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
@@ -163,11 +163,18 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
     worth = WORTH_IT if seconds is None else WORTH_ANY_TIME
     run = run.at_most(SECONDS) if seconds is None else run
     given = Mondrian().solve(problem, run.share_of_time(0.9)) if groups is None else groups  # to fall back on
+    given = given if problem.all_survive_unions else diversify(problem, given, run)
     if _is_large(problem):
-        return improve_large(problem, given, run, seconds, worth)
-    if not can_mine(problem):
-        return _in_boxes(problem, given, run, seconds)
-    return _by_closed_records(problem, given, run, seconds, construct=groups is None)
+        found = improve_large(problem, given, run, seconds, worth)
+    elif not can_mine(problem):
+        found = _in_boxes(problem, given, run, seconds)
+    else:
+        found = _by_closed_records(problem, given, run, seconds, construct=groups is None)
+    if not problem.all_survive_unions:  # groups that look alike are one class, which may break a model
+        found = diversify(problem, found, run)
+    if _holds(problem, found) and (problem.all_survive_unions or _costs_less(problem, found, given)):
+        return found
+    return replace(given, bound=found.bound, proof=found.proof, notes=found.notes)
 
 
 def _in_boxes(problem: Problem, given: Groups, run: Run, seconds: float | None) -> Groups:
@@ -205,8 +212,7 @@ def _by_closed_records(
     turns.reprice(priced.prices, priced.bound)
     bound, proof = _search_on(turns, priced, run, seconds)
     search.check()
-    found = Groups(search.groups(), bound=bound, proof=proof)
-    return found if _holds(problem, found) else replace(given, bound=bound, proof=proof)
+    return Groups(search.groups(), bound=bound, proof=proof)
 
 
 def _first_search(priced: StagedPrices, given: Groups, run: Run, *, construct: bool) -> AssignmentSearch:
@@ -253,6 +259,10 @@ def _is_short(problem: Problem, seconds: float | None) -> bool:
     If so, groups are ruined and recreated from the start, while closed records are still mined and priced.
     """
     return seconds is not None and seconds < _SECONDS_PER_RECORD * problem.n_records
+
+
+def _costs_less(problem: Problem, groups: Groups, others: Groups) -> bool:
+    return cost_of_groups(problem, groups) < cost_of_groups(problem, others)
 
 
 def _holds(problem: Problem, groups: Groups) -> bool:

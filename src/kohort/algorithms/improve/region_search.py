@@ -13,8 +13,7 @@ from kohort.algorithms.compact_rows import compact_rows
 from kohort.algorithms.improve.group_search import GroupSearch, cut_large
 from kohort.algorithms.improve.kernels.group_ejection import MOST_CHANGED
 from kohort.algorithms.improve.kernels.local_pairs import fill_pairs
-from kohort.algorithms.improve.kernels.promises import Promises
-from kohort.algorithms.improve.model_rules import promises_of
+from kohort.algorithms.improve.model_rules import only_counts_records, promises_for, promises_of
 from kohort.algorithms.mondrian.cutting import cells_of
 from kohort.algorithms.proofs.measured_units import in_measured_units
 from kohort.algorithms.run import Run, Standing
@@ -59,7 +58,7 @@ class _RegionSearch:
 
     def __init__(self, problem: Problem, groups: Groups) -> None:
         self.problem = problem
-        self.only_k = all(model.attribute is None for model in problem.models)
+        self.only_k = only_counts_records(problem)
         self.given = groups.group_of_record
         rows, searched = compact_rows(problem), self.given >= 0
         if self.only_k:
@@ -131,11 +130,12 @@ class _RegionSearch:
             return np.inf, labels
         cells, rows = local_cells(self.problem.coded.tables, rows, leaves)
         return self._regrouped(
-            GroupSearch(cells, rows, self._promises(part), _DRAWN), labels, part, seed, run
+            GroupSearch(cells, rows, promises_for(self.promises, self.records[part]), _DRAWN),
+            labels,
+            part,
+            seed,
+            run,
         )
-
-    def _promises(self, part: np.ndarray) -> Promises:
-        return self.promises._replace(value=self.promises.value[self.records[part]])
 
     def _regrouped(
         self, search: GroupSearch, labels: np.ndarray, part: np.ndarray, seed: tuple[int, int, int], run: Run

@@ -11,9 +11,9 @@ import pyarrow as pa
 from kohort.data.column import code_column
 from kohort.errors import UnsupportedError
 from kohort.job.prepare import Prepared, prepare
-from kohort.pipeline.request import Request
 from kohort.pipeline.spark.people import people_of_table, with_people
 from kohort.problem.promises import RiskLimit
+from kohort.statement import Statement
 from kohort.tables.spark import SparkTable
 from kohort.tables.spark_session import spark_failures
 from kohort.treatments.identifiers import pseudonyms
@@ -49,7 +49,7 @@ class SparkPrepared(Prepared):
         return [name for name, how in self.request.treatments.items() if how == "mask"]
 
 
-def prepare_on_spark(table: SparkTable, request: Request) -> SparkPrepared:
+def prepare_on_spark(table: SparkTable, request: Statement) -> SparkPrepared:
     """Prepare a table on a cluster; what a cluster cannot do is refused at once."""
     refuse_on_spark(request)
     plain = prepare(table, request)
@@ -63,7 +63,7 @@ def prepare_on_spark(table: SparkTable, request: Request) -> SparkPrepared:
     return replace(found, frame=_with_pseudonyms(frame, request, table.schema))
 
 
-def refuse_on_spark(request: Request) -> None:
+def refuse_on_spark(request: Statement) -> None:
     """Refuse what the Spark engine does not do, with what to do instead. Best called before long work."""
     if request.roles.having("items") or request.items is not None:
         raise UnsupportedError(
@@ -76,7 +76,7 @@ def refuse_on_spark(request: Request) -> None:
         )
 
 
-def _not_there(request: Request) -> Iterator[str]:
+def _not_there(request: Statement) -> Iterator[str]:
     """What is asked for that a cluster does not do, in words."""
     if request.events is not None:
         yield "a table of events beside that of people"
@@ -100,12 +100,12 @@ def _not_there(request: Request) -> Iterator[str]:
             yield f"the promise {model.name}"
 
 
-def _pseudonym_columns(request: Request) -> list[str]:
+def _pseudonym_columns(request: Statement) -> list[str]:
     """The identifiers that are published as pseudonyms."""
     return [name for name, how in request.treatments.items() if how == "pseudonym"]
 
 
-def _with_pseudonyms(frame: Any, request: Request, schema: pa.Schema) -> Any:
+def _with_pseudonyms(frame: Any, request: Statement, schema: pa.Schema) -> Any:
     """The records with pseudonyms in the place of identifiers; workers get the key to make them."""
     from pyspark.sql.types import StringType, StructField, StructType
 

@@ -14,7 +14,6 @@ from kohort.algorithms.mondrian.region_tree import Regions, RegionTree
 from kohort.algorithms.uniting.counting_people import kept_by_whole_table
 from kohort.errors import UnsupportedError, counted
 from kohort.job.choose import Choice, choose
-from kohort.pipeline.request import Request
 from kohort.pipeline.spark.arranging import DEALT, Arrangement
 from kohort.pipeline.spark.global_recoding import global_recoding
 from kohort.pipeline.spark.prepare import SparkPrepared
@@ -23,6 +22,7 @@ from kohort.pipeline.spark.regions import RegionJob, units_of
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
+from kohort.statement import Statement
 from kohort.tables.spark import ROW, quoted
 from kohort.tables.spark_cells import partition_keys
 from kohort.tables.spark_session import spark_failures
@@ -50,7 +50,7 @@ def choose_on_spark(prepared: SparkPrepared) -> Choice:
 class _ChosenThere:
     """The algorithm that is chosen where the records are, as one machine would choose it."""
 
-    request: Request
+    request: Statement
 
     def refuse(self, problem: Problem) -> None:
         """Nothing is known yet."""
@@ -59,7 +59,7 @@ class _ChosenThere:
         return choose(problem, self.request).solver.solve(problem, run)
 
 
-def _counting_people(choice: Choice, problem: Problem, request: Request, largest: int) -> Choice:
+def _counting_people(choice: Choice, problem: Problem, request: Statement, largest: int) -> Choice:
     """The choice for a table in which people have several records.
 
     largest  how many records a worker solves at a time

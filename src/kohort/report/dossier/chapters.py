@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from kohort.errors import counted
-from kohort.pipeline.approval import QUESTIONS
 from kohort.report.page import Section, Table
 from kohort.report.sections import promises_table, reproduce_section
 from kohort.report.sentences import (
@@ -22,6 +21,7 @@ from kohort.report.sentences import (
     verdict_sentences,
     withheld_text,
 )
+from kohort.statement.approval import QUESTIONS
 
 SOURCES = {
     "ISO": "ISO/IEC 27559:2022, Privacy enhancing data de-identification framework",

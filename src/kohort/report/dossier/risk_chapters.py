@@ -153,12 +153,17 @@ def _special(found: dict[str, Any]) -> Section:
     return Section("special", "Special uniques of the original", words, tables=tables)
 
 
+_NOT_PUBLIC = (
+    "What attacks with control groups and automatic attempts to find people achieve is counted beside the "
+    "original, so it could test guesses about it: the internal version of this dossier shows it."
+)
+
+
 def tests_chapter(facts: dict[str, Any]) -> Chapter | None:
-    parts = [
-        part
-        for part in (_criteria(facts["criteria"]), _numbers(facts["numbers"]), _intruders(facts))
-        if part is not None
-    ]
+    found = [_criteria(facts["criteria"]), _numbers(facts["numbers"]), _intruders(facts)]
+    parts = [part for part in found if part is not None]
+    if facts["report"] == "public":
+        parts.insert(0, Section("attacks", "Attacks", [_NOT_PUBLIC]))
     return Chapter("tests", "Adversarial tests", "computed; human attempts by the steward", parts)
 
 

@@ -3,8 +3,8 @@
 The facts of a dossier: all that was computed, what the steward answered, and what is left blank.
 
 The public version has the facts that show no value of the data, named one by one. Left out are values, what
-is known of single sets of columns of the original, the names of coefficients, and how it was made. A fact
-that is new is not public until it is named here.
+is known of single sets of columns of the original, what the attacks found beside it, the names of
+coefficients, and how it was made. A fact that is new is not public until it is named here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from kohort.algorithms import Progress, Run
 from kohort.job.public import public_version, two_digits
-from kohort.pipeline.approval import QUESTIONS
 from kohort.problem.promises import RiskLimit
 from kohort.report.asked import Version, check_page, check_version
 from kohort.report.columns import attribute_facts, published_values
@@ -41,12 +40,13 @@ from kohort.report.dossier.risk_chapters import (
 )
 from kohort.report.facts import page_facts
 from kohort.report.html import about_rows, page_templates, page_title, write_page
-from kohort.report.public_facts import public_certificate, public_risk, some
+from kohort.report.public_facts import NO_UTILITY, public_certificate, public_risk, some
 from kohort.risk import assess_risk
 from kohort.risk.criteria import three_criteria
 from kohort.risk.intruders import automatic_attempts, intruder_facts, near_numbers
 from kohort.risk.knowledge import knowledge_sweep
 from kohort.risk.review import due_date, recipient_risks
+from kohort.statement.approval import QUESTIONS
 from kohort.utility import measure_utility
 from kohort.utility.model_overlap import model_overlap, number_overlap
 
@@ -87,11 +87,13 @@ def dossier_facts(
     run.report("dossier: risk", 0.05)
     options = {"population": population, "sampling_fraction": _fraction(release, sampling_fraction)}
     facts["risk"] = assess_risk(release, **options, targets=targets, seed=seed)
-    facts |= _tests(release, facts["risk"]["threshold"], targets, seed, run)
+    facts |= _knowledge_and_recipients(release, facts["risk"]["threshold"], seed, run)
+    if version == "public":
+        return _public_dossier(facts)
+    facts |= _attacks(release, targets, seed, run)
     run.report("dossier: utility", 0.7)
     facts["utility"] = measure_utility(release, seed=seed)
-    facts |= _analyses(release, seed)
-    return facts if version == "internal" else _public_dossier(facts)
+    return facts | _analyses(release, seed)
 
 
 def _said(release: Release) -> dict[str, Any]:
@@ -121,23 +123,29 @@ def _limits(release: Release) -> list[dict[str, Any]]:
     ]
 
 
-def _tests(release: Release, threshold: float, targets: int, seed: int, run: Run) -> dict[str, Any]:
-    """The knowledge sweep and the attacks; None for those that do not apply."""
+def _knowledge_and_recipients(release: Release, threshold: float, seed: int, run: Run) -> dict[str, Any]:
+    """The knowledge sweep, None where it does not apply, and what each recipient may find."""
     sides, request = release.sides, release.request
     limits = [model for model in request.models if isinstance(model, RiskLimit)]
     run.report("dossier: knowledge", 0.15)
     knowledge = knowledge_sweep(sides, threshold=threshold, seed=seed, show_values=True)
+    recipients = recipient_risks(sides, request.recipients, limits) if knowledge is not None else None
+    return {
+        "knowledge": knowledge,
+        "recipients": recipients or [recipient.to_dict() for recipient in request.recipients],
+    }
+
+
+def _attacks(release: Release, targets: int, seed: int, run: Run) -> dict[str, Any]:
+    """What the attacks find beside the original; None for those that do not apply."""
     run.report("dossier: singling out, linkability, inference", 0.3)
     criteria = three_criteria(release, targets=targets, seed=seed)
     run.report("dossier: numbers and intruders", 0.55)
     attempts = automatic_attempts(release, targets=targets, seed=seed)
-    recipients = recipient_risks(sides, request.recipients, limits) if knowledge is not None else None
     return {
-        "knowledge": knowledge,
         "criteria": criteria,
         "numbers": near_numbers(release, targets=targets, seed=seed),
         "intruders": None if attempts is None else intruder_facts(attempts, seed),
-        "recipients": recipients or [recipient.to_dict() for recipient in request.recipients],
     }
 
 
@@ -152,7 +160,12 @@ def _analyses(release: Release, seed: int) -> dict[str, Any]:
     }
 
 
-_KEPT = ("context", "reviews", "limits", "human", "numbers", "intruders", "sensitive")
+_KEPT = ("context", "reviews", "limits", "human", "sensitive")
+_BESIDE_THE_ORIGINAL = (
+    "criteria",
+    "numbers",
+    "intruders",
+)  # test guesses
 _ATTRIBUTE = ("name", "loss")
 _SWEEP = ("columns", "sets", "examined", "complete_up_to", "threshold", "counted")
 _SIDE = ("by_size", "average_by_column", "smallest_class", "singled_out_by")
@@ -160,7 +173,7 @@ _RECIPIENT = ("name", "purpose", "knows", "controls", "review")
 
 
 def _public_dossier(facts: dict[str, Any]) -> dict[str, Any]:
-    """The facts of an internal dossier that everybody may see."""
+    """Those of these facts that everybody may see; what only an internal dossier has is None or empty."""
     return {
         **some(facts, _KEPT),
         **public_certificate(public_version(facts)),
@@ -175,9 +188,9 @@ def _public_dossier(facts: dict[str, Any]) -> dict[str, Any]:
         "attributes": [two_digits(some(attribute, _ATTRIBUTE)) for attribute in facts["attributes"]],
         "risk": public_risk(facts["risk"]),
         "knowledge": facts["knowledge"] and _knowledge(facts["knowledge"]),
-        "criteria": facts["criteria"] and _criteria(facts["criteria"]),
+        **dict.fromkeys(_BESIDE_THE_ORIGINAL),
         "recipients": [_recipient(recipient) for recipient in facts["recipients"]],
-        "utility": dict.fromkeys(("queries", "itemsets", "classification", "association")),
+        "utility": NO_UTILITY,
         "analyses": [],
         "means": [],
     }
@@ -186,14 +199,6 @@ def _public_dossier(facts: dict[str, Any]) -> dict[str, Any]:
 def _knowledge(found: dict[str, Any]) -> dict[str, Any]:
     """The sweep over the release alone."""
     return some(found, _SWEEP) | {"after": some(found["after"], _SIDE)}
-
-
-def _criteria(found: dict[str, Any]) -> dict[str, Any]:
-    """The attacks without the values that were guessed."""
-    guessed = [
-        {name: value for name, value in entry.items() if name != "by_value"} for entry in found["inference"]
-    ]
-    return two_digits(found | {"inference": guessed})
 
 
 def _recipient(found: dict[str, Any]) -> dict[str, Any]:

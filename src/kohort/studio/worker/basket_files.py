@@ -9,7 +9,7 @@ import numpy as np
 
 from kohort.data.baskets import Baskets
 from kohort.errors import UnsupportedError
-from kohort.io.baskets import BASKETS, BasketShape, recognized_baskets
+from kohort.io.baskets import BASKETS, BasketShape, recognized_baskets, separator_for
 from kohort.io.folders import Files
 from kohort.io.formats import format_of
 from kohort.profiling.profile import profile_baskets
@@ -60,7 +60,7 @@ def open_baskets(workplace: Workplace, telling: Telling, source: Source) -> dict
 
 def _separator(shape: BasketShape, path: Path) -> str | None:
     """What separates the items of a line; None where an item has a row of its own."""
-    return None if shape.id is not None else shape.separator_for(path)
+    return None if shape.id is not None else separator_for(shape, path)
 
 
 def most_common(baskets: Baskets, count: int = _MOST_COMMON) -> list[dict[str, Any]]:

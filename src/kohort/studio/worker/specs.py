@@ -15,13 +15,14 @@ from kohort.io.baskets import BASKETS, BasketShape, write_basket_file
 from kohort.io.data_files import read_data
 from kohort.io.databases import database
 from kohort.io.hierarchies import read_source
-from kohort.io.read_spec import parse_spec, read_spec_file
-from kohort.io.spec import Spec
+from kohort.io.read_spec import parse_spec, with_files
+from kohort.io.read_spec import read_spec_text as text_of_spec
 from kohort.io.tables import write_table
 from kohort.io.yaml_text import load_yaml
 from kohort.job.choose import choose
 from kohort.job.prepare import prepare
 from kohort.problem.costs import COSTS
+from kohort.statement.from_yaml import Written, read_written
 from kohort.studio.worker.telling import Telling
 from kohort.studio.worker.trees import coded_column, tree_spec
 from kohort.studio.worker.workplace import Source, Workplace
@@ -56,64 +57,53 @@ def write_query(workplace: Workplace, telling: Telling, *, url: str, query: str,
 
 def read_spec_path(workplace: Workplace, telling: Telling, *, path: str, source: Source) -> dict[str, Any]:
     """A spec as plain data; the hierarchy files that it names are written out over the table's values."""
-    text = read_spec_file(path).text
-    content, _ = load_yaml(text, name=Path(path).name)
-    spec = parse_spec(content)
-    parts: dict[str, tuple[Any, dict[str, Any]]] = {
-        name: (attribute, content["attributes"][name]) for name, attribute in spec.attributes.items()
-    }
-    if spec.items is not None:
-        parts[BASKETS] = (spec.items, content["items"])
-    for name, (part, written) in parts.items():
-        if part.file is not None:
-            file = read_source(part.file, beside=Path(path).parent)
-            file.findings.raise_if_broken(name)
-            tree = file.over(coded_column(workplace, source, name, _items_asked(spec, part)))
-            assert tree is not None
-            written["hierarchy"] = tree_spec(tree)
-    of_events = {} if spec.events is None else spec.events.attributes
-    files = [name for name, attribute in of_events.items() if attribute.file is not None]
-    if files := files + _files_of_items(spec):
-        raise InputError(
-            f"This spec names a hierarchy file for {', '.join(map(repr, files))} of the events, which the "
-            "studio opens later. Leave it out, and import the file at its column."
-        )
+    content, spec = _written(path)
+    own = {BASKETS: content["items"]} if "shape" in spec.fields else content.get("attributes", {})
+    for name, column in _with_file(spec):
+        if name not in own:
+            raise InputError(
+                f"This spec names a hierarchy file for {name!r} of the events, which the studio opens later. "
+                "Leave it out, and import the file at its column."
+            )
+        file = read_source(column.hierarchy, beside=Path(path).parent)
+        file.findings.raise_if_broken(name)
+        tree = file.over(coded_column(workplace, source, name, _items_asked(spec, column)))
+        assert tree is not None
+        own[name]["hierarchy"] = tree_spec(tree)
     return content
 
 
-def _items_asked(spec: Spec, part: Any) -> dict[str, Any] | None:
-    """How to read the items of a part of the spec, see `items_of`; None for a column of single values."""
-    if part is not spec.items and part.role != "items":
+def _written(path: str) -> tuple[dict[str, Any], Written]:
+    """The content of a spec, and what it says part by part."""
+    text, _ = text_of_spec(Path(path))
+    content, lines = load_yaml(text, name=Path(path).name)
+    return content, read_written(content, name=Path(path).name, lines=lines)
+
+
+def _with_file(spec: Written) -> list[tuple[str, Any]]:
+    """The columns whose hierarchy is a file, the first first."""
+    columns = spec.fields["columns"].items()
+    return [(name, column) for name, column in columns if isinstance(column.hierarchy, FileSource)]
+
+
+def _items_asked(spec: Written, column: Any) -> dict[str, Any] | None:
+    """How to read the items of a column of the spec, see `items_of`; None for a column of single values."""
+    if column.role != "items":
         return None
-    inference = spec.privacy.item_inference()
-    without = [] if inference is None else list(inference.sensitive)
-    return {"separator": None if part is spec.items else part.separator, "without": without}
+    without = [item for promise in spec.privacy.items for item in promise.sensitive]
+    return {"separator": column.separator, "without": without}
 
 
 def shape_in_spec(workplace: Workplace, telling: Telling, *, path: str) -> dict[str, Any] | None:
     """How the spec in a file says that baskets are held; None where it is for a table."""
-    content, _ = load_yaml(read_spec_file(path).text, name=Path(path).name)
-    shape = parse_spec(content if isinstance(content, dict) else {}).shape
+    shape = _written(path)[1].fields.get("shape")
     return None if shape is None else asdict(shape)
-
-
-def _files_of_items(spec: Spec) -> list[str]:
-    """The column of items among the events, if the spec names a file for its hierarchy."""
-    events = spec.events
-    if events is None or events.items is None or not isinstance(events.hierarchy, FileSource):
-        return []
-    return [events.items]
 
 
 def read_spec_text(workplace: Workplace, telling: Telling, *, text: str, name: str) -> dict[str, Any]:
     """A spec that came from the browser, as plain data; it may name no files of this machine."""
-    content, _ = load_yaml(text, name=name)
-    spec = parse_spec(content if isinstance(content, dict) else {})
-    named = [column for column, part in spec.columns.items() if isinstance(part.hierarchy, FileSource)]
-    named += _files_of_items(spec)
-    if spec.items is not None and spec.items.file is not None:
-        named.append(BASKETS)
-    if named:
+    content, lines = load_yaml(text, name=name)
+    if named := [column for column, _ in _with_file(read_written(content, name=name, lines=lines))]:
         raise InputError(
             f"This spec names a hierarchy file for {', '.join(map(repr, named))}, and the studio opens no "
             "file that a page names. Start it with kohort studio DATA --spec SPEC, or import the file at its "
@@ -132,7 +122,7 @@ def check_spec(
 ) -> dict[str, Any]:
     """Whether a spec can be met on a table, and which algorithm would be used; else the reason."""
     try:
-        request = parse_spec(spec).request()
+        request = with_files(parse_spec(spec))
         second = None if events is None else workplace.dataset(events)
         choice = choose(prepare(workplace.dataset(source), request, second).problem, request)
     except KohortError as error:

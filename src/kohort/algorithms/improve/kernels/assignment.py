@@ -177,7 +177,7 @@ def _shift(offers, promises, state, unit, old, new, copies):
     _add(state, unit, new, copies)
     _update_paid(offers, state, offers.row_of_unit[unit], old, new)
     state.adds[old].closing = state.adds[new].closing = np.nan
-    if len(promises.rules) > 0:
+    if len(promises.tally) > 0:
         if old < nowhere:
             recount(promises, unit, old, -copies)
             if state.slots[old].n_records == 0:

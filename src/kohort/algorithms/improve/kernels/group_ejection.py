@@ -248,7 +248,7 @@ def _filler(cells, groups, rows, home, k, near):
 @kernel
 def _all_keep(promises, groups, moved, source):
     """Whether all nonempty groups that gave or took a record satisfy the rules of the models."""
-    if len(promises.rules) == 0:
+    if len(promises.tally) == 0:
         return True
     numbers = distinct_values(np.concatenate((groups.group[moved], source)))
     records, labels = members(groups, numbers)

@@ -162,7 +162,7 @@ def _are_same(part_of, labels, n_labels):
 @kernel
 def _parts_keep(promises, records, part_of, numbers):
     """Whether all new groups satisfy the rules of the models."""
-    if len(promises.rules) == 0:
+    if len(promises.tally) == 0:
         return True
     labels = np.empty(len(records), np.int64)
     for label in range(len(numbers)):

@@ -119,7 +119,7 @@ def cheapest_place(offers, promises, state, unit, copies, slot, avoided):
 @lean
 def can_take(promises, state, unit, copies, slot):
     """Whether an open slot still satisfies the rules after it takes these copies."""
-    if len(promises.rules) == 0:
+    if len(promises.tally) == 0:
         return True
     recount(promises, unit, slot, copies)
     kept = shortfall(promises, slot, state.slots[slot].n_records + copies) == 0
@@ -131,7 +131,7 @@ def can_take(promises, state, unit, copies, slot):
 def can_spare(promises, state, unit, copies, slot):
     """How many of these copies a slot can spare without breaking a rule: all, half, a quarter, ..., or 0."""
     copies = min(copies, state.slots[slot].n_records - promises.k)
-    if len(promises.rules) == 0 or copies <= 0:
+    if len(promises.tally) == 0 or copies <= 0:
         return max(copies, 0)
     while copies > 0:
         recount(promises, unit, slot, -copies)

@@ -136,7 +136,7 @@ def trim(offers, promises, state, q):
     size = state.slots[q].n_records
     missing = shortfall(promises, q, size)
     while missing > 0:
-        value = too_frequent(promises, q, size) if size > promises.k else -1
+        value = too_frequent(promises, q) if size > promises.k else -1
         unit = _cheapest_to_wait(offers, promises, state, q, value)
         if unit < 0:
             return False

@@ -1,4 +1,4 @@
-"""What is asked of a set-valued column."""
+"""What is asked of a set-valued column, and how a file of nothing but baskets holds them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from kohort.algorithms import ItemsAlgorithm, items_algorithm_named
-from kohort.data.hierarchies.build_hierarchy import Builder
+from kohort.data.hierarchies.build_hierarchy import Builder, FileSource
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
-from kohort.options import options_of
 from kohort.parameters import Option, Share, check_parameters
+from kohort.statement.options import options_of
 
 
 def _known_items_algorithm(algorithm: Any) -> None:
@@ -32,7 +32,7 @@ class Items:
     """
 
     column: str
-    hierarchy: Builder | Hierarchy | None = None
+    hierarchy: Builder | Hierarchy | FileSource | None = None
     separator: str | None = None
     multiset: bool = False
     suppress: bool = False
@@ -47,3 +47,29 @@ class Items:
             raise InputError(f"The 'separator' of items must be one character. Got {self.separator!r}.")
         for name, declared in options_of(Items).items():
             declared.check(getattr(self, name))
+
+
+BASKETS = "items"  # the column that a file of nothing but baskets makes
+
+
+@dataclass(frozen=True)
+class BasketShape:
+    """How a file holds baskets: one per line, or one item per row beside the `id` of its basket.
+
+    separator  between the items of a line; by default a comma in .csv, a tab in .tsv, else a space
+    id, item   the names of the two columns of a long table
+    """
+
+    separator: str | None = None
+    id: str | None = None
+    item: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.id is None) != (self.item is None):
+            raise InputError(
+                "A long table of baskets needs both 'id' and 'item': the names of its two columns."
+            )
+        if self.id is not None and self.separator is not None:
+            raise InputError(
+                "'separator' is for files with one basket per line; leave it out beside 'id' and 'item'."
+            )

@@ -40,7 +40,7 @@ class Recipient:
     review    the date by which the release to them is to be looked at again
     """
 
-    name: str
+    name: str = ""
     knows: tuple[str, ...] | None = None
     controls: tuple[str, ...] = ()
     review: date | None = None

@@ -1,81 +1,87 @@
-"""Turn the keywords of `kohort.anonymize` into a request."""
+"""Turn the keywords of `kohort.anonymize` into a statement."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any
 
-from kohort.data.column import Column, text_of
-from kohort.data.hierarchies.build_hierarchy import Builder, FileSource, from_spec
+from kohort.data.column import Column as Coded
+from kohort.data.hierarchies.build_hierarchy import Builder
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
-from kohort.io.hierarchies import read_source
-from kohort.io.populations import read_populations
-from kohort.options import OPTIONS
 from kohort.parameters import check_option, shown
-from kohort.pipeline import Events, Items, Request
-from kohort.pipeline.approval import Analyses, Recipient
-from kohort.problem.promises import ItemInference, KAnonymity, KmAnonymity, Model
-from kohort.problem.roles import OF_ONE_COLUMN, Role, Roles
+from kohort.problem.promises import ItemInference, KAnonymity, KmAnonymity
+from kohort.problem.roles import OF_ONE_COLUMN, Role
 from kohort.profiling.roles import suggest_hierarchy
+from kohort.statement.approval import Analyses, Recipient, read_context
+from kohort.statement.columns import Column, columns_of, hierarchy_of, texts_in_order
+from kohort.statement.events import Events
+from kohort.statement.items import Items
+from kohort.statement.options import OPTIONS
+from kohort.statement.privacy import Promise
+from kohort.statement.statement import Statement
 from kohort.tables.table import Table
 
-__all__ = [
-    "Promise",
-    "Source",
-    "hierarchies_by_column",
-    "hierarchy_files",
-    "proposed_hierarchies",
-    "request_of",
-]
-
-Promise = Model | KmAnonymity | ItemInference
 Source = Builder | Hierarchy | str | Path | Mapping[str, Any] | None
-ItemsPromise = TypeVar("ItemsPromise", KmAnonymity, ItemInference)
 
 
-def request_of(given: Mapping[str, Any], proposed: Mapping[str, Source]) -> Request:
-    """The request that the keywords of `anonymize` make; `proposed` hierarchies are for columns in a list."""
+def from_keywords(given: Mapping[str, Any]) -> Statement:
+    """The statement that the keywords of `anonymize` make; files that they name are not read yet."""
     items = _items(given["items"])
     if given["k"] is None and isinstance(given["privacy"], tuple) and not given["privacy"] and items is None:
         raise InputError("Say what is promised, such as k=10 or privacy=[ko.KAnonymity(10)].")
     trees = hierarchies_by_column(given["quasi_identifiers"], optional=items is not None)
-    trees |= {name: _hierarchy(name, source) for name, source in proposed.items()}
-    identifiers, weights = given["identifiers"], given["weights"]
-    columns: dict[Any, Any] = {
-        "quasi-identifier": trees,
-        "sensitive": given["sensitive"],
-        "identifier": identifiers,
-        "insensitive": given["insensitive"],
-        "items": [] if items is None else [items.column],
-        **{role: _names(given[role] or ()) for role in OF_ONE_COLUMN},
-    }
-    options = {name: given[name] for name in OPTIONS} | _schemes(given["scheme"])
-    return Request(
-        **options,
-        **_promises(given["privacy"], given["k"]),
-        roles=_roles(columns, given["others"]),
-        items=items,
-        hierarchies=trees,
-        orders=_orders(given["orders"]),
-        on_missing=dict.fromkeys(trees, given["on_missing"]),
-        treatments=_treatments(
-            identifiers,
-            given["sensitive"],
-            given["insensitive"],
-            *(given[role] for role in OF_ONE_COLUMN),
-        ),
+    options = {name: given[name] for name in OPTIONS}
+    by_column = isinstance(given["scheme"], Mapping)
+    of_items = {}
+    if items is not None:
+        of_items = {"items_algorithm": items.algorithm, "items_weight": items.weight}
+    return Statement.of(
+        **{**options, **of_items, "scheme": None if by_column else given["scheme"]},
+        columns=_columns(given, trees, items, given["scheme"] if by_column else {}),
+        others=given["others"],
+        promises=_promises(given["privacy"], given["k"]),
         slot=_slot(given["history"]),
         events=_events(given),
         **_approval(given),
-        joins=given["joins"] or {},
         key=given["key"],
-        ledger=given.get("ledger"),
-        weights={} if weights is None else weights,
-        publish=given["publish"] or {},
+        ledger=given["ledger"],
     )
+
+
+def _columns(
+    given: Mapping[str, Any], trees: Mapping[str, Any], items: Items | None, schemes: Mapping[str, str]
+) -> dict[str, Column]:
+    """Every column that is named, with what is given of it."""
+    for name, kind in (("orders", Any), ("weights", float), ("publish", str), ("joins", str)):
+        check_option(name, given[name], Mapping[str, kind] | None)  # type: ignore[valid-type]
+    check_option("scheme", schemes, Mapping[str, str])
+    named: dict[Role, Any] = {
+        "quasi-identifier": trees,
+        "sensitive": given["sensitive"],
+        "identifier": given["identifiers"],
+        "insensitive": given["insensitive"],
+        "items": [] if items is None else [items.column],
+        **{role: given[role] or () for role in OF_ONE_COLUMN},
+    }
+    treatments = [given[key] for key in ("identifiers", "sensitive", "insensitive", *OF_ONE_COLUMN)]
+    columns = columns_of(
+        _roles(named),
+        hierarchy={name: tree for name, tree in trees.items() if tree is not None},
+        order={name: texts_in_order(name, values) for name, values in (given["orders"] or {}).items()},
+        on_missing=dict.fromkeys(trees, given["on_missing"]),
+        treatment={n: how for of in treatments if isinstance(of, Mapping) for n, how in of.items()},
+        join=given["joins"] or {},
+        weight=given["weights"] or {},
+        publish=given["publish"] or {},
+        scheme=schemes,
+    )
+    if items is not None:
+        how = {name: getattr(items, name) for name in ("hierarchy", "separator", "multiset", "suppress")}
+        columns[items.column] = Column("items", **how)
+    return columns
 
 
 def _approval(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -88,7 +94,7 @@ def _approval(given: Mapping[str, Any]) -> dict[str, Any]:
     try:
         return {
             "recipients": tuple(r if isinstance(r, Recipient) else Recipient(**r) for r in listed),
-            "context": given["context"] or {},
+            "context": read_context(given["context"] or {}),
             "utility": Analyses(**analyses),
         }
     except TypeError:
@@ -120,17 +126,12 @@ def _events(given: Mapping[str, Any]) -> Events | None:
     return Events(keys[0], orphans=given["orphans"])
 
 
-def _treatments(*columns: Any) -> dict[str, Any]:
-    """The treatments of columns that are given as a mapping to them."""
-    return {name: how for given in columns if isinstance(given, Mapping) for name, how in given.items()}
-
-
 def _items(items: Items | Mapping[str, Source] | str | None) -> Items | None:
     """The column of items: given by its name, with a hierarchy, or as `Items`."""
     if items is None:
         return None
     if isinstance(items, Items):
-        return replace(items, hierarchy=_hierarchy(items.column, items.hierarchy))
+        return replace(items, hierarchy=hierarchy_of(items.hierarchy))
     if isinstance(items, str):
         return Items(items)
     if not isinstance(items, Mapping) or len(items) != 1:
@@ -138,10 +139,10 @@ def _items(items: Items | Mapping[str, Source] | str | None) -> Items | None:
             "'items' is the name of one column, a mapping from it to a hierarchy, or ko.Items(...)."
         )
     [(column, source)] = items.items()
-    return Items(column, _hierarchy(column, source))
+    return Items(column, hierarchy_of(source))
 
 
-def proposed_hierarchies(given: Mapping[str, Any], tables: Sequence[Table]) -> dict[str, Source]:
+def proposed_hierarchies(asked: Statement, listed: Any, tables: Sequence[Table]) -> dict[str, Source]:
     """Hierarchies for quasi-identifiers that were given as a list of names: codes get masks, others none.
 
     tables  the table or, where there are events as well, the two; a column is taken from the one that has it
@@ -149,10 +150,9 @@ def proposed_hierarchies(given: Mapping[str, Any], tables: Sequence[Table]) -> d
     Empty where they were given as a mapping, which says it all. A column whose values are given an order, or
     that has a scheme of its own, needs no hierarchy.
     """
-    listed = given["quasi_identifiers"]
-    if listed is None or isinstance(listed, Mapping) or given["scheme"] is not None:
+    if listed is None or isinstance(listed, Mapping) or asked.scheme is not None or asked.schemes:
         return {}
-    names = [name for name in _names(listed) if name not in (given["orders"] or {})]
+    names = [name for name in _names(listed) if name not in asked.orders]
     of = {name: next((t for t in tables if name in t.names), tables[0]) for name in names}
     found = {name: _proposed_hierarchy(table.column(name)) for name, table in of.items()}
     return {name: source for name, source in found.items() if source is not None}
@@ -168,47 +168,19 @@ def hierarchies_by_column(
     if not names:
         raise InputError("Name the quasi_identifiers: the columns that others may know.")
     given = quasi_identifiers if isinstance(quasi_identifiers, Mapping) else dict.fromkeys(names)
-    return {name: _hierarchy(name, given[name]) for name in names}
+    return {name: hierarchy_of(given[name]) for name in names}
 
 
-def _hierarchy(name: str, source: Source) -> Builder | Hierarchy | None:
-    found = _hierarchy_source(source)
-    if isinstance(found, FileSource):
-        file = read_source(found)
-        file.findings.raise_if_broken(name)
-        return file.source
-    return found
-
-
-def _hierarchy_source(source: Source) -> Builder | Hierarchy | FileSource | None:
-    """A hierarchy, how to build one, or the file to read it from."""
-    if isinstance(source, Path):
-        source = str(source)
-    return from_spec(source) if isinstance(source, (str, Mapping)) else source
-
-
-def hierarchy_files(quasi_identifiers: Any, items: Any) -> list[Path]:
-    """The files that hierarchies are read from."""
-    given = [source for source in (quasi_identifiers, items) if isinstance(source, Mapping)]
-    given += [{"items": items.hierarchy}] if isinstance(items, Items) else []
-    found = [_hierarchy_source(source) for sources in given for source in sources.values()]
-    return [Path(source.path) for source in found if isinstance(source, FileSource)]
-
-
-def _promises(privacy: Sequence[Promise] | Promise, k: int | None) -> dict[str, Any]:
-    """The privacy models of classes (`models`), of items (`km`) and of sensitive items (`confidence`)."""
+def _promises(privacy: Sequence[Promise] | Promise, k: int | None) -> tuple[Promise, ...]:
+    """All promises, with k as k-anonymity."""
     asked = _listed(privacy)
     if k is not None:
         if any(isinstance(model, KAnonymity) for model in asked):
             raise InputError("k is given twice: as k and as KAnonymity in privacy. Leave one of them out.")
         asked = (KAnonymity(k), *asked)
-    return {
-        "models": read_populations(
-            [model for model in asked if not isinstance(model, (KmAnonymity, ItemInference))]
-        ),
-        "km": _at_most_one(KmAnonymity, asked, "keep the larger k and m"),
-        "confidence": _at_most_one(ItemInference, asked, "list all sensitive items in one"),
-    }
+    _refuse_twice(KmAnonymity, asked, "keep the larger k and m")
+    _refuse_twice(ItemInference, asked, "list all sensitive items in one")
+    return asked
 
 
 def _listed(privacy: Sequence[Promise] | Promise) -> tuple[Promise, ...]:
@@ -227,36 +199,19 @@ def _listed(privacy: Sequence[Promise] | Promise) -> tuple[Promise, ...]:
     return tuple(privacy)
 
 
-def _at_most_one(kind: type[ItemsPromise], asked: Sequence[Any], instead: str) -> ItemsPromise | None:
-    found = [model for model in asked if isinstance(model, kind)]
-    if len(found) > 1:
-        names = sorted({model.name for model in found})
-        twice = f"{names[0]} is asked for twice: {instead}."
-        both = f"{' and '.join(names)} are both asked for: one promise about sensitive items is possible."
-        raise InputError(twice if len(names) == 1 else both)
-    return found[0] if found else None
+def _refuse_twice(kind: Any, asked: Sequence[Any], instead: str) -> None:
+    names = [model.name for model in asked if isinstance(model, kind)]
+    if len(names) < 2:
+        return
+    if len(set(names)) == 1:
+        raise InputError(f"{names[0]} is asked for twice: {instead}.")
+    raise InputError(
+        f"{' and '.join(sorted(set(names)))} are both asked for: one promise about sensitive items is "
+        "possible."
+    )
 
 
-def _orders(orders: Mapping[str, Sequence[Any]] | None) -> dict[str, list[str]]:
-    """The values of columns in order, as texts."""
-    if orders is None:
-        return {}
-    check_option("orders", orders, Mapping[str, Any])
-    for name, values in orders.items():
-        if not isinstance(values, Iterable) or isinstance(values, (str, Mapping)):
-            raise InputError(f"The order of {name!r} must be a list of its values. Got {shown(values)}.")
-    return {name: [text_of(value) for value in values] for name, values in orders.items()}
-
-
-def _schemes(scheme: str | Mapping[str, str] | None) -> dict[str, Any]:
-    """The scheme of all quasi-identifiers (`scheme`), or those of single ones (`schemes`)."""
-    by_column = isinstance(scheme, Mapping)
-    return {"scheme": None if by_column else scheme, "schemes": scheme if by_column else {}}
-
-
-def _roles(
-    columns: Mapping[Role, Sequence[str] | Mapping[str, Any]], others: Literal["error", "keep", "drop"]
-) -> Roles:
+def _roles(columns: Mapping[Role, Sequence[str] | Mapping[str, Any]]) -> dict[str, Role]:
     """The role of each column, from the columns of each role; a column with two roles is refused."""
     roles: dict[str, Role] = {}
     for role, names in columns.items():
@@ -264,7 +219,7 @@ def _roles(
             if name in roles:
                 raise InputError(f"Column {name!r} has two roles: {roles[name]} and {role}. Give it one.")
             roles[name] = role
-    return Roles(roles, others)
+    return roles
 
 
 def _names(names: Sequence[str] | Mapping[str, Any]) -> list[str]:
@@ -278,7 +233,7 @@ def _names(names: Sequence[str] | Mapping[str, Any]) -> list[str]:
 _NEED_NONE = ("intervals", "date", "quantiles")  # numbers and dates are published as any interval
 
 
-def _proposed_hierarchy(column: Column) -> Mapping[str, Any] | None:
+def _proposed_hierarchy(column: Coded) -> Mapping[str, Any] | None:
     """The hierarchy that `kohort init` suggests for codes, as the spec writes it; None for everything else.
 
     Numbers and dates lose least as intervals of any length. Groups of names that only the data suggests would

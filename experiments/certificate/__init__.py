@@ -1,0 +1,1 @@
+"""Attacks on what is published beside a release."""
