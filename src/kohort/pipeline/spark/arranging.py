@@ -42,11 +42,16 @@ class PublishedThere(Published):
 
     parts        the published records in parts, which were verified, as Spark holds them
     fingerprint  of these records: see `kohort.tables.spark.fingerprint`
+    found_formulas  how many texts of each column begin like a formula
     """
 
     parts: SparkParts
     fingerprint: tuple[int, int]
-    formulas: Mapping[str, int]
+    found_formulas: Mapping[str, int]
+
+    @property
+    def formulas(self) -> Mapping[str, int]:
+        return self.found_formulas
 
     @property
     def names(self) -> list[str]:

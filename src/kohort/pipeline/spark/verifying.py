@@ -137,7 +137,7 @@ def verify_on_spark(
     for row in found:
         formulas.update(row[3])
     extremes = frozenset().union(*(row[2] for row in found))
-    published = PublishedThere(prepared.dataset, {}, parts=parts, fingerprint=shown, formulas=formulas)
+    published = PublishedThere(prepared.dataset, {}, parts=parts, fingerprint=shown, found_formulas=formulas)
     return Found(published, verified, extremes)
 
 
