@@ -37,7 +37,7 @@ from kohort.problem.problem import Problem
 from kohort.problem.promises import KAnonymity, Model
 from kohort.recoding.groups import Groups
 from kohort.verification import check_proof
-from kohort.verification.proof import withheld_cost
+from kohort.verification.proof_of_boxes import withheld_cost
 
 LEAVES = list("abcdef")
 WAYS = 12  # in which a table is asked about
@@ -139,7 +139,7 @@ def bounds(problem: Problem) -> Iterator[tuple[str, float | None]]:
         priced["prices that know the model"] = known
     for name, prices in priced.items():
         bound = priced_bound(problem, prices, star)
-        check_proof(problem, prices.proof(closed), bound)
+        check_proof(problem, prices.proof(problem, closed), bound)
         yield name, bound
     yield from _bound_by_cells(problem)
 

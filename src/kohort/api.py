@@ -30,9 +30,9 @@ from kohort.pipeline.verify_release import verify_release
 from kohort.problem.promises import KAnonymity
 from kohort.profiling import profile as profiles
 from kohort.progress import ShowProgress, shown_progress
-from kohort.publication import Origin
 from kohort.release.artefacts import ledger_for
 from kohort.release.job import release_of
+from kohort.release.origin import Origin
 from kohort.release.release import Release
 from kohort.risk import attack_ledger
 from kohort.sources import (

@@ -14,7 +14,7 @@ from kohort.io.baskets import BasketShape
 from kohort.io.data_files import read_data
 from kohort.io.databases import DatabaseTable
 from kohort.io.read_spec import files_of, parse_spec, read_spec
-from kohort.publication.origin import open_on_spark, open_original
+from kohort.release.origin import open_on_spark, open_original
 from kohort.statement import Statement
 from kohort.tables.places import SparkData
 from kohort.tables.source import records_of

@@ -9,7 +9,7 @@ import pytest
 import kohort as ko
 from kohort.algorithms.improve.improve import Improve
 from kohort.algorithms.mondrian.mondrian import Mondrian
-from kohort.problem.proof import DualProof
+from kohort.problem.proof import PriceProof
 from kohort.report.facts import report_facts
 from kohort.report.html import report_page
 from kohort.report.terminal import release_sentences
@@ -34,7 +34,7 @@ def test_a_forged_settled_bound_is_only_the_solvers_word(monkeypatch):
 
     def forged(self, problem, run):
         found = honest(self, problem, run)
-        assert isinstance(found.proof, DualProof)
+        assert isinstance(found.proof, PriceProof)
         return replace(found, bound=cost, proof=replace(found.proof, settled=cost))
 
     monkeypatch.setattr(Improve, "solve", forged)

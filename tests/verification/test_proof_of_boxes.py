@@ -15,7 +15,7 @@ from kohort.algorithms.proofs.box_bound import box_bound
 from kohort.errors import InternalError
 from kohort.problem.costs import cost_named
 from kohort.problem.proof import BoxProof
-from kohort.verification import check_proof, proof_of_boxes, proof_of_models
+from kohort.verification import bounds, check_proof, proof_of_boxes
 from kohort.verification.proof_of_boxes import check_box_proof
 from small_problems import box_prices_hold, problem_of, problems
 
@@ -95,8 +95,8 @@ def test_of_a_bound_that_takes_too_much_work_only_a_share_is_left(monkeypatch):
         limited(monkeypatch, work)
         checked.append(check_proof(problem, proven.proof, proven.value))
     assert checked == sorted(checked)
-    assert checked[0] == proven.proof.weaker and checked[-1] == proven.value
-    assert any(proven.proof.weaker < share < proven.value for share in checked)
+    assert checked[0] == 0.0 and checked[-1] == proven.value
+    assert any(0.0 < share < proven.value for share in checked)
 
 
 def test_wrong_prices_are_not_accepted_with_little_work(monkeypatch):
@@ -112,14 +112,14 @@ def test_wrong_prices_are_not_accepted_with_little_work(monkeypatch):
 
 
 def noted(monkeypatch):
-    """What is checked of boxes from now on: the weaker bound, the bound, and what was checked of it."""
+    """What is checked of boxes from now on: the bound, and what was checked of it."""
     notes = []
 
     def note(problem, proof, bound):
-        notes.append((proof.weaker, bound, check_box_proof(problem, proof, bound)))
+        notes.append((bound, check_box_proof(problem, proof, bound)))
         return notes[-1][-1]
 
-    monkeypatch.setattr(proof_of_models, "check_box_proof", note)
+    monkeypatch.setattr(bounds, "check_box_proof", note)
     return notes
 
 
@@ -138,12 +138,12 @@ def test_a_release_states_no_more_of_its_bound_than_was_checked(monkeypatch):
     notes = noted(monkeypatch)
     limited(monkeypatch, 0)
     release = release_with_tight_labels()
-    [(weaker, bound, checked)] = notes
-    assert 0.0 < release.bound == checked == weaker < bound
+    [(bound, checked)] = notes
+    assert release.bound == checked == 0.0 < release.solver_bound == bound
 
 
 def test_a_release_with_tight_labels_has_a_bound_that_was_checked(monkeypatch):
     notes = noted(monkeypatch)
     release = release_with_tight_labels()
-    [(weaker, bound, checked)] = notes
-    assert release.bound == bound == checked > weaker
+    [(bound, checked)] = notes
+    assert release.bound == bound == checked > 0.0

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from kohort.algorithms import Progress
     from kohort.cli.console import Output
     from kohort.io.databases import DatabaseTable
-    from kohort.publication import Origin
     from kohort.release.artefacts import ReleaseFiles
+    from kohort.release.origin import Origin
     from kohort.release.release import Release
     from kohort.release.targets import Target
     from kohort.statement import Statement
@@ -110,8 +110,8 @@ def anonymize(
     Example: **kohort anonymize people.csv --spec spec.yaml --out release.csv --certificate release.json**
     """
     from kohort.io.read_spec import files_of, read_spec_file, with_files
-    from kohort.publication import Origin
     from kohort.release.artefacts import ledger_for
+    from kohort.release.origin import Origin
 
     output, on_spark = printing.output(), job.engine == "spark"
     second = {
@@ -162,8 +162,8 @@ def release_file(
     import time
 
     from kohort.io.data_files import read_data
-    from kohort.publication.origin import open_original
     from kohort.release.job import release_of
+    from kohort.release.origin import open_original
 
     if progress is not None:
         progress("reading", 0.0)

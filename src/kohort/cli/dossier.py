@@ -86,7 +86,7 @@ def dossier(
     from kohort.cli.anonymize import release_file
     from kohort.files.outputs import Outputs
     from kohort.io.read_spec import files_of, read_spec_file, with_files
-    from kohort.publication import Origin
+    from kohort.release.origin import Origin
 
     output = printing.output()
     testing.check(out)

@@ -99,7 +99,7 @@ def risk(
     from kohort.cli.ledger import show_next_risk, show_risk
     from kohort.errors import InputError
     from kohort.io.read_spec import read_spec, with_files
-    from kohort.publication import Origin
+    from kohort.release.origin import Origin
 
     output = printing.output()
     if data is None or spec is None:

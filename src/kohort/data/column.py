@@ -72,6 +72,11 @@ class Column:
         return bool(self.texts) and self.texts[-1] is None
 
     @property
+    def present(self) -> list[str]:
+        """The texts of all values but a missing one."""
+        return [text for text in self.texts if text is not None]
+
+    @property
     def loners(self) -> int:
         """How many of the last values belong to no interval, a missing one included."""
         return self.apart + self.has_null
@@ -81,13 +86,13 @@ class Column:
         if self.kind in ("integer", "float"):
             texts = [unsigned_zero(text) for text in texts]
         rank: dict[str | None, int] = {text: place for place, text in enumerate(texts)}
-        missing = sum(text not in rank for text in self.texts if text is not None)
+        known = self.present
+        missing = sum(text not in rank for text in known)
         if missing or len(rank) < len(texts):
             raise InputError(
                 f"Column {self.name!r}: {missing} of its values are missing from the given order, "
                 f"{len(texts) - len(rank)} are named twice. Name each value once."
             )
-        known = [text for text in self.texts if text is not None]
         order = sorted(range(len(known)), key=lambda code: rank[known[code]])
         new_code = np.arange(len(self.texts), dtype=np.int32)
         new_code[order] = np.arange(len(order), dtype=np.int32)
@@ -136,7 +141,7 @@ def code_column(
         return column
     categories = _categories(values)
     ordered = column.in_order(sorted(categories, key=lambda category: category in apart))
-    return replace(ordered, apart=sum(text in apart for text in ordered.texts if text is not None))
+    return replace(ordered, apart=sum(text in apart for text in ordered.present))
 
 
 def _categories(values: pa.ChunkedArray | pa.Array) -> list[str]:

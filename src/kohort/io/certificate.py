@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 from kohort.errors import InputError
 from kohort.files.checked import write_checked
 from kohort.io.json_text import decode_json
-from kohort.io.source_file import read_once
+from kohort.io.source_file import bytes_of
 from kohort.problem.roles import Role
 
 SHA256 = r"^[0-9a-f]{64}$"
@@ -316,11 +316,9 @@ def write_certificate(facts: dict[str, Any], path: str | Path) -> None:
 
 def read_certificate(path: str | Path) -> Certificate:
     """Read a certificate, or say what is wrong with it."""
+    content = bytes_of(path, "The certificate")
     try:
-        content, _ = read_once(path)
         facts = decode_json(content, name=Path(path).name)
-    except OSError as error:
-        raise InputError(f"The certificate {str(path)!r} cannot be read: {error.strerror}.") from None
     except InputError as error:
         raise InputError(f"{str(path)!r} is not JSON, so it is not a certificate. {error}") from None
     try:

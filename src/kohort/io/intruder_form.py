@@ -11,7 +11,7 @@ from typing import Any
 
 from kohort.errors import InputError, counted, did_you_mean
 from kohort.files.checked import write_checked
-from kohort.io.source_file import read_once
+from kohort.io.source_file import bytes_of
 
 FIELDS = {
     "attempt": "the number of the attempt",
@@ -77,11 +77,9 @@ def _page() -> str:
 
 def read_attempts(path: Path) -> dict[str, Any]:
     """Read a form back and summarize it: attempts, hours, suspicions, and what came of them."""
+    content = bytes_of(path, "The form")
     try:
-        content, _ = read_once(path)
         text = content.decode("utf-8-sig")
-    except OSError as error:
-        raise InputError(f"The form {str(path)!r} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
         raise InputError(f"The form {str(path)!r} is not UTF-8 text. Save it as CSV in UTF-8.") from None
     rows = list(csv.DictReader(io.StringIO(text), restkey="", restval=""))

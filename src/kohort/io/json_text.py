@@ -4,18 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 from kohort.errors import InputError
 
 DEEPEST = 100  # nested objects and lists
 _TEXT_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]')
-
-
-def load_json(path: Path) -> Any:
-    """The content of a JSON file in UTF-8; an OSError is left to the caller."""
-    return decode_json(path.read_bytes(), name=path.name)
 
 
 def decode_json(content: bytes, *, name: str) -> Any:

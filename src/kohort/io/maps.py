@@ -14,8 +14,9 @@ from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
 from kohort.files.checked import write_checked
-from kohort.io.json_text import load_json
+from kohort.io.json_text import decode_json
 from kohort.io.option_keys import option_keys
+from kohort.io.source_file import bytes_of
 from kohort.job.maps import ColumnMap, Maps
 from kohort.problem.promises import MODELS, Model
 from kohort.problem.roles import Role, Roles
@@ -118,12 +119,11 @@ def _json(value: Any) -> str:
 def read_maps(path: str | Path) -> Maps:
     """The maps in a file; an error about a broken file shows none of its values."""
     path = Path(path)
+    if not path.exists():
+        raise InputError(f"There are no maps {str(path)!r}. 'kohort anonymize --maps' writes them.")
+    written = bytes_of(path, "The maps")
     try:
-        content = load_json(path)
-    except FileNotFoundError:
-        raise InputError(f"There are no maps {str(path)!r}. 'kohort anonymize --maps' writes them.") from None
-    except OSError as error:
-        raise InputError(f"The maps {str(path)!r} cannot be read: {error.strerror}.") from None
+        content = decode_json(written, name=path.name)
     except InputError as error:
         raise InputError(f"{path.name} is not a map file: it is not JSON in UTF-8. {error}") from None
     try:

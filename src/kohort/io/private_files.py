@@ -11,7 +11,8 @@ import numpy as np
 
 from kohort.errors import InputError
 from kohort.files.checked import write_checked
-from kohort.io.json_text import load_json
+from kohort.io.json_text import decode_json
+from kohort.io.source_file import bytes_of
 from kohort.job.public import SALT_BYTES, new_salt
 from kohort.version import __version__
 
@@ -41,10 +42,7 @@ def salt_for(path: Path | None) -> Salt:
 
 def read_salt(path: str | Path) -> bytes:
     """The salt of a commitment; the file's content is never shown."""
-    try:
-        text = Path(path).read_bytes().strip().decode("ascii", errors="replace")
-    except OSError as error:
-        raise InputError(f"The salt {str(path)!r} cannot be read: {error.strerror}.") from None
+    text = bytes_of(path, "The salt").strip().decode("ascii", errors="replace")
     if not _HEX.fullmatch(text):
         raise InputError(
             f"{str(path)!r} does not hold a salt, which has {2 * SALT_BYTES} hexadecimal digits. Name "
@@ -74,14 +72,12 @@ def write_order(rows: np.ndarray, path: str | Path) -> None:
 
 def read_order(path: str | Path) -> np.ndarray:
     """The number of the original of each published record, counted from 0."""
-    path = Path(path)
+    content = bytes_of(path, "The order file")
     try:
-        facts = load_json(path)
+        facts = decode_json(content, name=Path(path).name)
         if facts["kohort"] != "order" or not all(type(row) is int for row in facts["original_records"]):
             raise ValueError
         return np.array(facts["original_records"], dtype=np.int64) - 1
-    except OSError as error:
-        raise InputError(f"The order file {str(path)!r} cannot be read: {error.strerror}.") from None
     except (InputError, ValueError, TypeError, KeyError, OverflowError):
         raise InputError(
             f"{str(path)!r} is not an order file. 'kohort anonymize --order-file' writes one."

@@ -13,6 +13,7 @@ from typing import Any
 from kohort.errors import InputError
 from kohort.extras import missing_package
 from kohort.files.checked import write_checked
+from kohort.io.source_file import bytes_of
 
 PASSWORD = "KOHORT_SIGN_PASSWORD"
 
@@ -32,7 +33,7 @@ def is_signed_by(content: bytes, signature: str | Path, key: Any) -> bool:
     from cryptography.exceptions import InvalidSignature
 
     try:
-        key.verify(_bytes(signature, "signature"), content)
+        key.verify(bytes_of(signature, "The signature"), content)
     except InvalidSignature:
         return False
     return True
@@ -41,7 +42,7 @@ def is_signed_by(content: bytes, signature: str | Path, key: Any) -> bool:
 def read_private_key(path: str | Path) -> Any:
     """An Ed25519 private key in PEM; where it has a password, KOHORT_SIGN_PASSWORD holds it."""
     serialization, ed25519 = _cryptography()
-    pem, password = _bytes(path, "key"), os.environ.get(PASSWORD)
+    pem, password = bytes_of(path, "The key"), os.environ.get(PASSWORD)
     try:
         key = serialization.load_pem_private_key(pem, None if password is None else password.encode())
     except TypeError:
@@ -61,7 +62,7 @@ def read_private_key(path: str | Path) -> Any:
 def read_public_key(path: str | Path) -> Any:
     """An Ed25519 public key in PEM."""
     serialization, ed25519 = _cryptography()
-    pem = _bytes(path, "key")
+    pem = bytes_of(path, "The key")
     try:
         key = serialization.load_pem_public_key(pem)
     except ValueError:
@@ -94,13 +95,6 @@ def _checked(key: Any, kind: type, path: str | Path) -> Any:
     if not isinstance(key, kind):
         raise InputError(f"The key {str(path)!r} is not an Ed25519 key. Make one with: kohort key mine.pem")
     return key
-
-
-def _bytes(path: str | Path, what: str) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise InputError(f"The {what} {str(path)!r} cannot be read: {error.strerror}.") from None
 
 
 def _cryptography() -> Any:

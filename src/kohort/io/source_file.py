@@ -110,6 +110,14 @@ def _changed(path: str | Path) -> InputError:
     return InputError(f"{path} was changed while it was read. Run this again once it is complete.")
 
 
+def bytes_of(path: str | Path, what: str) -> bytes:
+    """All bytes of a small file; `what` names it in the error where it cannot be read, such as `The salt`."""
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"{what} {str(path)!r} cannot be read: {error.strerror}.") from None
+
+
 def read_once(path: str | Path) -> tuple[bytes, str]:
     """All bytes of a small file, and their SHA-256. A file that cannot be read raises OSError."""
     content = Path(path).read_bytes()

@@ -12,7 +12,7 @@ from kohort.errors import UnsupportedError
 from kohort.job.solve import Solution
 from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
-from kohort.problem.proof import DualProof, Proof
+from kohort.problem.proof import PriceProof, Proof
 from kohort.recoding.history_groups import HistoryGroups
 from kohort.recoding.recoding import Recoding
 from kohort.statement import Statement
@@ -68,7 +68,7 @@ def _bounds(problem: Problem, solution: Solution, cost: float) -> dict[str, Clai
     seen = sum(share * check_proof(posed, proof, bound) for share, posed, proof, bound in proofs)
     proven = min(seen, said)
     claims = {"bound": Claim(proven, "checked", _PRICES)} if proofs else {}
-    if not proofs or said - proven > _ROUNDING * said:
+    if not proofs or said - proven > _ROUNDING * (1 + said):  # prices are rounded to whole numbers
         claims["solver_bound"] = Claim(said, "solver", _why_unchecked(recoding, bool(proofs)))
     return claims
 
@@ -84,7 +84,7 @@ def _proofs(problem: Problem, recoding: Recoding) -> Iterator[tuple[float, Probl
 
 
 def _why_unchecked(recoding: Recoding, in_part: bool) -> str:
-    if isinstance(recoding.proof, DualProof) and recoding.proof.settled is not None:
+    if isinstance(recoding.proof, PriceProof) and recoding.proof.settled is not None:
         return "integer programming (HiGHS) over the closed records that checked prices leave"
     if in_part:
         return "prices of which verification proved a part in its time"

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from kohort.data.column import Column
-from kohort.data.hierarchies.code_systems import words_of
+from kohort.data.hierarchies.code_systems import phrases_of, words_of
 from kohort.profiling.names import meaning_of
 from kohort.profiling.roles import ENOUGH_RECORDS, Suggestion, distinct_values, mostly_distinct
 from kohort.profiling.uniqueness import contributions, sampled_rows
@@ -126,15 +126,10 @@ def _household_reason(column: Column) -> str:
 def _is_weight(column: Column, label: str | None) -> bool:
     if column.kind not in ("integer", "float") or column.numbers is None or distinct_values(column) < 3:
         return False
-    names = {part for text in (column.name, label or "") for part in _phrases(text)}
+    names = {part for text in (column.name, label or "") for part in phrases_of(text, most=2)}
     if names & _WEIGHTS:
         return True
     return "weight" in names and column.kind == "float" and _is_relative(column)
-
-
-def _phrases(text: str) -> set[str]:
-    words = words_of(text)
-    return {*words, *("".join(words[i : i + 2]) for i in range(len(words) - 1))}
 
 
 def _is_relative(column: Column) -> bool:

@@ -180,7 +180,7 @@ def _holds_amounts(column: Column) -> bool:
     """Whether a column holds numbers with many values that are no codes of equal length."""
     if column.kind not in ("integer", "float") or distinct_values(column) <= _MANY_VALUES:
         return False
-    lengths = {len(text) for text in column.texts if text is not None}
+    lengths = set(map(len, column.present))
     return column.kind == "float" or len(lengths) > 1 or min(lengths) < _SHORTEST_CODE
 
 
@@ -216,9 +216,8 @@ def mostly_distinct(column: Column) -> bool:
 
 def _some(column: Column) -> list[str]:
     """Some distinct values, evenly spread over all of them."""
-    distinct = distinct_values(column)
-    step = max(1, distinct // _LOOKED_AT)
-    return [text for text in column.texts[:distinct:step] if text is not None]
+    step = max(1, distinct_values(column) // _LOOKED_AT)
+    return column.present[::step]
 
 
 def _match(column: Column, pattern: re.Pattern[str]) -> bool:
@@ -236,7 +235,7 @@ def _is_code(column: Column) -> bool:
         return False
     if distinct_values(column) < _MANY_VALUES:
         return False
-    lengths = {len(text) for text in column.texts if text is not None}
+    lengths = set(map(len, column.present))
     return len(lengths) == 1 and all(_CODE.fullmatch(text) for text in _some(column))
 
 

@@ -10,10 +10,10 @@ from math import comb
 import numpy as np
 
 from kohort.data.column import Column
+from kohort.data.counting import count_nearly_sorted, row_keys
 
 _MOST_COMBINATIONS = 250
 _KEPT_PER_SIZE = 10
-_LARGEST_KEY = 2**62
 _LEAST_ORDERS = 8  # in which columns are added, to find what each contributes
 _STEPS = 1_200  # after which no further order is begun
 _RECORDS_OF_ORDERS = 2_000
@@ -45,33 +45,13 @@ class Combinations:
 
 def class_sizes(columns: Sequence[np.ndarray], records: int) -> np.ndarray:
     """How many records share each combination of codes."""
-    if records == 0:
-        return np.empty(0, dtype=np.int64)
-    key = np.zeros(records, dtype=np.int64)
-    keys = 1
-    for codes in columns:
-        values = int(codes.max()) + 1
-        if keys * values > _LARGEST_KEY:
-            key, keys = _renumbered(key)
-        key = key * values + codes
-        keys *= values
-    if keys <= 2 * records:
+    if not columns or not records:
+        return np.full(min(records, 1), records, dtype=np.int64)
+    key = row_keys(columns)
+    if int(key.max()) < 2 * records:
         counts = np.bincount(key)
         return counts[counts > 0]
-    return np.diff(_starts(np.sort(key)), append=records)
-
-
-def _renumbered(key: np.ndarray) -> tuple[np.ndarray, int]:
-    """The numbers of classes, renumbered from 0 without gaps."""
-    order = np.argsort(key)
-    number = np.empty_like(key)
-    number[order] = np.cumsum(np.diff(key[order], prepend=key[order[0]]) > 0)
-    return number, int(number.max()) + 1
-
-
-def _starts(ordered: np.ndarray) -> np.ndarray:
-    """Where each run of equal keys starts."""
-    return np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    return count_nearly_sorted(key)[1]
 
 
 def combine(quasi: dict[str, np.ndarray], records: int, largest: int, sample: int, seed: int) -> Combinations:

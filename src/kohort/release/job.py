@@ -30,9 +30,9 @@ from kohort.job.two_files import refuse_no_events
 from kohort.job.withheld import refuse_dropping
 from kohort.pipeline.verify_release import verify_published, verify_release
 from kohort.problem.problem import Problem
-from kohort.publication import DATAFRAME, Origin
 from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
+from kohort.release.origin import DATAFRAME, Origin
 from kohort.release.release import Release
 from kohort.statement import Statement
 from kohort.tables.memory import MemoryTable

@@ -25,7 +25,6 @@ from kohort.job.two_files import TwoFiles
 from kohort.pipeline.before_after import BeforeAfter, before_after
 from kohort.problem.problem import Problem
 from kohort.problem.roles import Roles
-from kohort.publication import DATAFRAME, Origin
 from kohort.recoding.recoding import Recoding
 from kohort.release.artefacts import (
     Artefact,
@@ -38,6 +37,7 @@ from kohort.release.artefacts import (
     wanted,
 )
 from kohort.release.facts import release_facts
+from kohort.release.origin import DATAFRAME, Origin
 from kohort.release.targets import Target, target_of
 from kohort.statement import Statement
 from kohort.tables.table import Table

@@ -1,9 +1,8 @@
 """Verification reads published tables only, and shares no code with anything that publishes."""
 
+from kohort.verification.bounds import check_proof
 from kohort.verification.demands import Original
 from kohort.verification.parts import PartDemands, PartFound, WholeFound, unite_parts, verify_part
-from kohort.verification.proof import check_dual_proof
-from kohort.verification.proof_of_models import check_proof
 from kohort.verification.slice_check import SliceCheck, WrittenCheck
 from kohort.verification.together import Together, verify_together
 from kohort.verification.two_files import JoinedTables, join_tables
@@ -39,7 +38,6 @@ __all__ = [
     "Verification",
     "WholeFound",
     "WrittenCheck",
-    "check_dual_proof",
     "check_proof",
     "checked_bound",
     "checked_guarantee",

@@ -9,11 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from kohort.data.hierarchy import Hierarchy
+from kohort.errors import InternalError
 from kohort.problem.attribute import Attribute
+from kohort.problem.costs import SeparableCost
 from kohort.problem.problem import Problem
 from kohort.problem.proof import BoxProof
 from kohort.verification.box_check import BoxColumns, prices_hold
-from kohort.verification.proof import refuted, withheld_cost
 
 _ROUNDING = 1e-9
 _STEPS = (0.5, 0.25, 0.125, 0.0625)  # from the share of all prices that is proven to the next that is tried
@@ -21,7 +22,7 @@ _WORK, _WORK_PER_ROW = 20_000_000, 1_600_000  # that may be done for each share
 
 
 def check_box_proof(problem: Problem, proof: BoxProof, bound: float) -> float:
-    """As much of the bound as was proven again, in the units of the cost, or the weaker one of the proof.
+    """As much of the bound as was proven again, in the units of the cost.
 
     InternalError if the prices do not hold. Exhaustive: the work grows with the number of boxes that cost
     about as much as their records are priced, and that is exponential in the columns. Where it is too much,
@@ -33,7 +34,19 @@ def check_box_proof(problem: Problem, proof: BoxProof, bound: float) -> float:
     if not bound <= _total(problem, prices) * (1 + _ROUNDING) + _ROUNDING:
         raise refuted("it is above the sum of the prices")
     share = _proven_share(problem, prices)
-    return bound if share == 1.0 else min(bound, max(_total(problem, share * prices), proof.weaker))
+    return bound if share == 1.0 else min(bound, _total(problem, share * prices))
+
+
+def refuted(why: str) -> InternalError:
+    return InternalError(
+        f"The proof of the lower bound does not hold: {why}. The release was not made. Please report this."
+    )
+
+
+def withheld_cost(problem: Problem) -> float:
+    """What a withheld record pays: `*` in every column, weights included."""
+    assert isinstance(problem.cost, SeparableCost)
+    return sum(w * problem.cost.cell(a.star()).item() for a, w in zip(problem.attributes, problem.weights))
 
 
 def _proven_share(problem: Problem, prices: np.ndarray) -> float:

@@ -208,7 +208,7 @@ def test_tight_labels_and_free_intervals_lose_less_than_with_mondrian(labels):
         adult(1000, 5, labels, algorithm="mondrian"),
     )
     assert ours.cost < 0.9 * theirs.cost
-    assert ours.bound <= ours.cost
+    assert (ours.bound or ours.solver_bound) <= ours.cost
 
 
 def test_the_result_depends_on_the_seed_alone():

@@ -13,7 +13,7 @@ from kohort.algorithms.closed_records.optimal import Optimal
 from kohort.algorithms.improve.staged_prices import _rounds_in, first_prices, low_prices
 from kohort.algorithms.mining.closed_records import MinedRows, mine, mine_closed_records, record_costs
 from kohort.errors import UnsupportedError
-from kohort.verification import check_dual_proof
+from kohort.verification import check_proof
 from small_problems import problems
 
 
@@ -45,7 +45,7 @@ def test_low_prices_prove_a_bound_although_they_know_few_closed_records(problem,
         assert slack_by_definition(priced.prices.of_row[rows], counts[rows], cost[q], problem.k) >= -1e-9
     if priced.bound is not None:
         assert priced.bound <= Optimal().solve(problem, Run()).bound + 1e-9
-        check_dual_proof(problem, priced.prices.proof(priced.closed), priced.bound)
+        check_proof(problem, priced.prices.proof(priced.problem, priced.closed), priced.bound)
 
 
 @given(problems(max_records=9).filter(with_trees))

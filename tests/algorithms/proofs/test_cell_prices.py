@@ -14,9 +14,9 @@ from kohort.algorithms import Run
 from kohort.algorithms.closed_records.optimal import Optimal
 from kohort.algorithms.improve import improve, large_tables
 from kohort.algorithms.proofs import cell_prices, cells
-from kohort.algorithms.proofs.cell_prices import bound_of_cells, cell_proof, is_proven, priced_portions
+from kohort.algorithms.proofs.cell_prices import bound_of_cells, cell_proof, priced_portions
 from kohort.algorithms.proofs.cells import cells_of
-from kohort.errors import UnsupportedError
+from kohort.errors import InternalError, UnsupportedError
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 from kohort.verification import check_proof
@@ -36,7 +36,7 @@ def with_cells(problem):
 def proven(problem: Problem, rounds, run=None):
     found = cells_of(problem)
     portions = priced_portions(problem, found, lambda *_: rounds, run or Run())
-    return found, cell_proof(problem, found, portions)
+    return found, *cell_proof(problem, found, portions)
 
 
 @given(problems(max_records=14).filter(with_cells))
@@ -50,7 +50,7 @@ def test_cells_are_those_of_the_definition(problem):
 
 @given(problems(max_records=8).filter(with_cells))
 def test_no_group_can_pay_its_prices(problem):
-    _, proof = proven(problem, FEW)
+    _, proof, _ = proven(problem, FEW)
     tables, leaves = problem.coded.tables, problem.coded.searched_leaves()
 
     def cost_of_group(records):
@@ -62,9 +62,9 @@ def test_no_group_can_pay_its_prices(problem):
 @given(problems(max_records=10).filter(with_cells), st.integers(0, 2), st.sampled_from([FEW, MANY]))
 def test_the_bound_is_below_the_optimum(problem, withheld, rounds):
     problem = replace(problem, suppression=withheld / problem.n_records if problem.n_records > 2 else 0.0)
-    found, proof = proven(problem, rounds)
+    _, proof, all_proven = proven(problem, rounds)
     bound = bound_of_cells(problem, proof)
-    assert is_proven(problem, found, proof)
+    assert all_proven
     check_proof(problem, proof, bound)
     assume(bound is not None)
     assert bound <= Optimal().solve(problem, Run()).bound + 1e-9
@@ -78,10 +78,17 @@ def hospital():
 
 
 def test_many_cells_have_a_bound_near_that_of_the_whole_table(hospital):
-    found, proof = proven(hospital, MANY)
-    assert len(found) > 10 and sum(len(cell.cuts) for cell in proof.cells) > 0
+    found, proof, _ = proven(hospital, MANY)
+    assert len(found) > 10 and len(proof.cuts) > 0
     bound = bound_of_cells(hospital, proof)
     check_proof(hospital, proof, bound)
+    cells_only = np.flatnonzero(proof.prices < found.highest)
+    raised = replace(proof, prices=proof.prices.copy())
+    raised.prices[cells_only] *= np.float32(1.01)
+    with pytest.raises(InternalError, match="priced above its cost"):
+        check_proof(hospital, raised, bound)
+    with pytest.raises(InternalError, match="priced above its cost"):
+        check_proof(hospital, replace(proof, prices=proof.prices + np.float32(0.5)), bound)
     release = improve.Improve().solve(hospital, Run())
     assert 0.5 * release.bound < bound <= release.bound * 1.001
 
@@ -98,8 +105,8 @@ def test_portions_have_every_record_of_a_large_enough_cell_once(hospital, monkey
 
 def test_when_the_time_is_up_what_is_not_proven_counts_nothing(hospital, monkeypatch):
     monkeypatch.setattr(cell_prices, "_AT_ONCE", 60)
-    found, proof = proven(hospital, FEW, ShortRun(40))
-    assert not is_proven(hospital, found, proof)
+    _, proof, all_proven = proven(hospital, FEW, ShortRun(40))
+    assert not all_proven
     bound = bound_of_cells(hospital, proof)
     check_proof(hospital, proof, bound)
     assert bound < 0.9 * bound_of_cells(hospital, proven(hospital, FEW)[1])
@@ -107,8 +114,8 @@ def test_when_the_time_is_up_what_is_not_proven_counts_nothing(hospital, monkeyp
 
 def test_cells_with_too_many_closed_records_count_nothing(hospital, monkeypatch):
     monkeypatch.setattr(cell_prices, "_MOST_ROWS", 300)
-    found, proof = proven(hospital, FEW)
-    assert len(proof.cells) > 0 and not is_proven(hospital, found, proof)
+    _, proof, all_proven = proven(hospital, FEW)
+    assert proof.prices.any() and not all_proven
     check_proof(hospital, proof, bound_of_cells(hospital, proof))
 
 

@@ -24,7 +24,7 @@ from kohort.algorithms.proofs.measured_units import in_measured_units
 from kohort.algorithms.proofs.price_loop import PriceLoop
 from kohort.errors import InternalError, UnsupportedError
 from kohort.problem.proof import OpeningCuts
-from kohort.verification import check_dual_proof
+from kohort.verification import check_proof
 from small_problems import ShortRun, problem_of, problems
 
 RNG = np.random.default_rng(3)
@@ -70,7 +70,7 @@ def test_the_bound_is_below_the_optimum(problem, withheld):
     bound = dual_bound(problem, prices, problem.coded.star_cost)
     assume(bound is not None)
     assert bound <= Optimal().solve(problem, Run()).bound + 1e-9
-    check_dual_proof(problem, prices.proof(closed), bound)
+    check_proof(problem, prices.proof(problem, closed), bound)
 
 
 @given(problems(max_records=8).filter(with_trees))
@@ -135,7 +135,7 @@ def test_prices_do_not_depend_on_the_clock_but_where_it_cuts_them_off(priced):
     assert (again.of_row == prices.of_row).all()
     cut = dual_prices(problem, closed, record_costs(problem, closed), ShortRun(20))
     assert cut.rounds < again.rounds
-    check_dual_proof(problem, cut.proof(closed), dual_bound(problem, cut, problem.coded.star_cost))
+    check_proof(problem, cut.proof(problem, closed), dual_bound(problem, cut, problem.coded.star_cost))
 
 
 def corrupted(cuts, what):
@@ -148,10 +148,8 @@ def corrupted(cuts, what):
         return replace(cuts, price=np.where(np.arange(len(cuts)) == 1, np.nan, cuts.price))
     if what == "a member has room":  # the first closed record has all rows under it
         return replace(cuts, members=np.where(np.arange(len(members)) == start[1], 0, members))
-    if what == "a member is counted twice":
-        return replace(
-            cuts, members=np.where(np.arange(len(members)) == start[1], members[start[1] + 1], members)
-        )
+    if what == "a member is missing":
+        return replace(cuts, members=np.delete(members, start[1]), start=start - (start > start[1]))
     if what == "a member is no closed record":
         return replace(cuts, members=np.where(np.arange(len(members)) == start[1], 10**6, members))
     return replace(cuts, price=cuts.price * 0.5)  # prices of rows need more than that
@@ -164,21 +162,21 @@ def corrupted(cuts, what):
         "a price is below 0",
         "a price is no number",
         "a member has room",
-        "a member is counted twice",
+        "a member is missing",
         "a member is no closed record",
         "cuts allow less",
     ],
 )
-@pytest.mark.parametrize("pairwise", [False, True])
-def test_whatever_is_corrupted_in_cuts_is_noticed(priced, what, pairwise):
+@pytest.mark.parametrize("one", [False, True])
+def test_whatever_is_corrupted_in_cuts_is_noticed(priced, what, one):
     problem, closed, prices = priced
-    chosen = np.flatnonzero((prices.cuts.pairwise == pairwise) & (np.diff(prices.cuts.start) > 1))
+    chosen = np.flatnonzero(((prices.cuts.most == 1) == one) & (np.diff(prices.cuts.start) > 1))
     first = ordered(prices.cuts, chosen)
-    proof = replace(prices, cuts=first).proof(closed)
+    proof = replace(prices, cuts=first).proof(problem, closed)
     bound = dual_bound(problem, prices, problem.coded.star_cost)
-    check_dual_proof(problem, proof, bound)
+    check_proof(problem, proof, bound)
     with pytest.raises(InternalError, match="lower bound"):
-        check_dual_proof(problem, replace(proof, cuts=corrupted(first, what)), bound)
+        check_proof(problem, replace(proof, cuts=corrupted(proof.cuts, what)), bound)
 
 
 def ordered(cuts, first):
@@ -188,7 +186,6 @@ def ordered(cuts, first):
         start=np.cumsum([0, *np.diff(cuts.start)[order]]),
         members=np.concatenate([members_of(cuts, number) for number in order]),
         most=cuts.most[order],
-        pairwise=cuts.pairwise[order],
         price=cuts.price[order],
     )
 
@@ -198,7 +195,6 @@ def test_cuts_that_cost_nothing_are_left_out():
         start=np.array([0, 2, 3]),
         members=np.array([4, 5, 6]),
         most=np.array([1, 2]),
-        pairwise=np.array([True, False]),
         price=np.array([0.0, 0.5]),
     )
     both = with_cuts(cuts, cuts)
@@ -218,6 +214,6 @@ def test_crowded_records_are_found():
     )
     z, slack = np.full(3, 0.5), np.zeros(3)
     cuts = CutFinder(closed, np.ones(3, dtype=np.int64), 2).find(z, slack, set())
-    assert sorted(zip(cuts.most.tolist(), cuts.pairwise.tolist())) == [(1, False), (1, True)]
+    assert cuts.most.tolist() == [1, 1]
     assert all(sorted(members_of(cuts, number)) == [0, 1, 2] for number in (0, 1))
     assert not len(CutFinder(closed, np.ones(3, dtype=np.int64), 2).find(z * 0.6, slack, set()))

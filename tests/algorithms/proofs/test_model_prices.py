@@ -117,7 +117,7 @@ def test_the_bound_is_below_the_least_cost_of_all_partitions_and_its_proof_holds
     closed, _, prices = priced(problem)
     star = problem.coded.star_cost
     bound = priced_bound(problem, prices, star)
-    check_proof(problem, prices.proof(closed), bound)
+    check_proof(problem, prices.proof(problem, closed), bound)
     if bound is None:
         return
     rows, tables = problem.rows.of_record, problem.coded
@@ -173,7 +173,7 @@ def proven(request):
     trees = dict.fromkeys("xyz", TREE)
     problem = problem_of(columns, trees, 5, models=[model], sensitive=["s"])
     closed, _, prices = priced(problem, rounds=100)
-    return problem, prices.proof(closed), priced_bound(problem, prices, problem.coded.star_cost)
+    return problem, prices.proof(problem, closed), priced_bound(problem, prices, problem.coded.star_cost)
 
 
 def test_a_model_raises_the_bound(proven):
@@ -201,12 +201,6 @@ def test_whatever_is_corrupted_is_noticed(proven):
     for corrupted, claimed in wrong:
         with pytest.raises(InternalError, match="lower bound"):
             check_proof(problem, corrupted, claimed)
-
-
-def test_guesses_in_a_proof_do_not_matter(proven):
-    problem, proof, bound = proven
-    for level in (np.full_like(proof.level, np.inf), np.full_like(proof.level, -np.inf)):
-        check_proof(problem, replace(proof, level=level), bound)
 
 
 def test_where_people_have_several_records_the_bound_knows_k_alone():

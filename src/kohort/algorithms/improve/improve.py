@@ -32,7 +32,7 @@ from kohort.errors import InputError, UnsupportedError
 from kohort.problem.costs import Cost
 from kohort.problem.problem import Problem
 from kohort.problem.promises import Model
-from kohort.problem.proof import DualProof
+from kohort.problem.proof import PriceProof
 from kohort.recoding.groups import Groups
 
 SECONDS = 60.0  # time limit if none is given
@@ -232,7 +232,7 @@ def _first_search(priced: StagedPrices, given: Groups, run: Run, *, construct: b
 
 def _search_on(
     turns: SearchTurns, priced: StagedPrices, run: Run, seconds: float | None
-) -> tuple[float | None, DualProof | None]:
+) -> tuple[float | None, PriceProof | None]:
     """The rest of the search; returns the bound and the proof of it.
 
     Records are withheld late: earlier, a group could still take them.
@@ -245,7 +245,7 @@ def _search_on(
     if turns.bound is None:
         return None, None
     settled = turns.bound if turns.bound != priced.bound else None
-    return turns.bound, replace(priced.prices.proof(priced.closed), settled=settled)
+    return turns.bound, replace(priced.prices.proof(priced.problem, priced.closed), settled=settled)
 
 
 def _is_large(problem: Problem) -> bool:

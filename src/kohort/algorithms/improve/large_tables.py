@@ -13,7 +13,7 @@ from kohort.algorithms.improve.region_search import regrouped_in_regions
 from kohort.algorithms.improve.search_turns import SearchTurns
 from kohort.algorithms.improve.staged_prices import StagedPrices, low_prices
 from kohort.algorithms.mining.closed_records import ClosedRecords, MinedRows, can_mine, record_costs
-from kohort.algorithms.proofs.cell_prices import bound_of_cells, cell_proof, is_proven, priced_portions
+from kohort.algorithms.proofs.cell_prices import bound_of_cells, cell_proof, priced_portions
 from kohort.algorithms.proofs.cells import Cells, cells_of
 from kohort.algorithms.proofs.charge_bound import lower_bound
 from kohort.algorithms.proofs.subset_bound import subset_bound
@@ -112,8 +112,8 @@ def _bounded_by_cells(problem: Problem, cells: Cells, found: Groups, run: Run) -
         row_rounds = _ROW_ROUNDS_PER_SECOND * seconds * n_records / problem.n_records
         return int(np.clip(row_rounds / max(n_rows, 1), _FEWEST_ROUNDS, _MOST_ROUNDS))
 
-    proof = cell_proof(problem, cells, priced_portions(problem, cells, rounds, proving))
-    notes = (_IN_REGIONS, _BY_CELLS) if is_proven(problem, cells, proof) else (_IN_REGIONS, _BY_SOME_CELLS)
+    proof, is_proven = cell_proof(problem, cells, priced_portions(problem, cells, rounds, proving))
+    notes = (_IN_REGIONS, _BY_CELLS) if is_proven else (_IN_REGIONS, _BY_SOME_CELLS)
     return replace(found, bound=bound_of_cells(problem, proof), proof=proof, notes=notes)
 
 
@@ -146,7 +146,9 @@ def _searches_records(problem: Problem, seconds: float | None) -> bool:
 
 
 def _bounded(found: Groups, priced: StagedPrices, note: str) -> Groups:
-    return replace(found, bound=priced.bound, proof=priced.prices.proof(priced.closed), notes=(note,))
+    return replace(
+        found, bound=priced.bound, proof=priced.prices.proof(priced.problem, priced.closed), notes=(note,)
+    )
 
 
 def _weakly_bounded(problem: Problem, found: Groups, run: Run) -> Groups:

@@ -63,7 +63,7 @@ def box_bound(problem: Problem, groups: Groups, run: Run, most_work: int | None 
     if price is None:
         return BoxBound(weaker)
     value = _in_units(problem, _sum_of_prices(problem, price, release.most)) or 0.0
-    return BoxBound(weaker) if value <= weaker else BoxBound(value, BoxProof(price, weaker))
+    return BoxBound(weaker) if value <= weaker else BoxBound(value, BoxProof(price))
 
 
 def _in_units(problem: Problem, total: float) -> float | None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 
 from kohort.algorithms.mining.closed_records import ClosedRecords, MinedRows, costs_of_nodes, mine
 from kohort.algorithms.proofs.cells import Cells
+from kohort.algorithms.proofs.cuts import with_cuts
 from kohort.algorithms.proofs.kernels.dual_prices import PricedRecords
 from kohort.algorithms.proofs.measured_units import in_measured_units
 from kohort.algorithms.proofs.price_loop import PriceLoop
@@ -19,7 +20,7 @@ from kohort.data.counting import distinct_rows
 from kohort.kernels.threads import thread_count
 from kohort.problem.encoding.lineages import lineages_of
 from kohort.problem.problem import Problem
-from kohort.problem.proof import CellProof, OpeningCuts, PricedCell
+from kohort.problem.proof import OpeningCuts, PriceProof
 
 _AT_ONCE = 40_000  # records whose prices are found together: so many cells that a round has enough to do
 _MOST_RECORDS, _MOST_ROWS = 4_000_000, 100_000_000  # closed records of a cell; rows under them
@@ -34,22 +35,25 @@ class PricedPortion:
     """Some cells with the prices of their records.
 
     records  the numbers of all records of these cells
-    prices   one for each, rounded down to little memory
-    cells    the proof of each cell; cells whose closed records are too many are left out, with prices of 0
+    prices   one for each, rounded down to little memory; 0 in cells whose closed records are too many
+    n_cells  how many other cells there are
+    cuts     with members among the closed records of these nodes
     rows     under all closed records
     rounds   in which prices were raised
     """
 
     records: np.ndarray
     prices: np.ndarray
-    cells: tuple[PricedCell, ...]
+    n_cells: int
+    cuts: OpeningCuts
+    nodes: np.ndarray
     rows: int
     rounds: int
 
     @property
     def total(self) -> float:
         """A lower bound on the total cost of the records."""
-        return float(self.prices.sum(dtype=np.float64)) - sum(cell.cuts.total for cell in self.cells)
+        return float(self.prices.sum(dtype=np.float64)) - self.cuts.total
 
 
 def priced_portions(problem: Problem, cells: Cells, rounds: Rounds, run: Run) -> Iterator[PricedPortion]:
@@ -79,32 +83,34 @@ def priced_portions(problem: Problem, cells: Cells, rounds: Rounds, run: Run) ->
             yield found
 
 
-def cell_proof(problem: Problem, cells: Cells, portions: Iterator[PricedPortion]) -> CellProof:
-    """The prices of all records with their proof.
+def cell_proof(problem: Problem, cells: Cells, portions: Iterator[PricedPortion]) -> tuple[PriceProof, bool]:
+    """The prices of all records with their proof; whether every cell with at least k records has some.
 
-    Records of cells with fewer than k records, or of none, get the highest price.
+    Records of cells with fewer than k records, or of none, get the highest price. A group that has records of
+    two cells is published as a root that costs no less: so the columns of the cells are settled first.
     """
     sizes = np.diff(cells.start)
     prices = np.full(problem.n_records, _rounded_down(np.array([cells.highest]))[0])
     prices[cells.records[np.repeat(sizes >= problem.k, sizes)]] = 0.0
-    proven: list[PricedCell] = []
+    cuts, nodes, n_cells = OpeningCuts.none(), [np.zeros((0, len(problem.attributes)), dtype=np.int32)], 0
     for portion in portions:
         prices[portion.records] = portion.prices
-        proven += portion.cells
-    return CellProof(cells.columns, cells.highest, prices, tuple(proven))
+        known = sum(map(len, nodes))
+        cuts = with_cuts(cuts, replace(portion.cuts, members=portion.cuts.members + known))
+        nodes.append(portion.nodes)
+        n_cells += portion.n_cells
+    others = [column for column in range(len(problem.attributes)) if column not in cells.columns]
+    order = (*cells.columns, *others)
+    proof = PriceProof(prices, np.arange(problem.n_records), np.concatenate(nodes), cuts, order=order)
+    return proof, n_cells == int((np.diff(cells.start) >= problem.k).sum())
 
 
-def is_proven(problem: Problem, cells: Cells, proof: CellProof) -> bool:
-    """Whether every cell with at least k records has a proof: else the bound may be far too low."""
-    return len(proof.cells) == int((np.diff(cells.start) >= problem.k).sum())
-
-
-def bound_of_cells(problem: Problem, proof: CellProof) -> float | None:
+def bound_of_cells(problem: Problem, proof: PriceProof) -> float | None:
     """The lower bound on the cost of any release that the prices prove, in the units of the chosen cost.
 
     No price is higher than what a withheld record costs, so withheld records need no allowance.
     """
-    total = float(proof.prices.sum(dtype=np.float64)) - sum(cell.cuts.total for cell in proof.cells)
+    total = float(proof.prices.sum(dtype=np.float64)) - proof.cuts.total
     return in_measured_units(problem, max(total * (1 - _ROUNDING), 0.0))
 
 
@@ -133,7 +139,6 @@ class _MinedCells:
 
     row_of_record    per record of these cells
     closed           the closed records of all cells, cell by cell; rows are numbered through
-    ends             per cell: how many closed records it and the cells before it have
     is_mined         per cell: whether its closed records were not too many
     """
 
@@ -141,36 +146,20 @@ class _MinedCells:
     row_of_record: np.ndarray
     copies: np.ndarray
     closed: ClosedRecords
-    ends: np.ndarray
     is_mined: list[bool]
 
     def priced(self, of_row: np.ndarray, cuts: OpeningCuts, rounds: int) -> PricedPortion:
         """The prices of the records and the proof of each cell."""
-        records = np.concatenate(self.records)
         prices = of_row[self.row_of_record]
-        proven = []
-        first_member = cuts.members[cuts.start[:-1]]
-        place = 0
-        for number, (begin, end) in enumerate(pairwise([0, *self.ends])):
-            of_cell = slice(place, place := place + len(self.records[number]))
-            if not self.is_mined[number]:
-                prices[of_cell] = 0.0
-                continue
-            of_its_own = _some_cuts(cuts, (begin <= first_member) & (first_member < end), begin)
-            proven.append(PricedCell.of(self.records[number], self.closed.nodes[begin:end], of_its_own))
-        return PricedPortion(records, prices, tuple(proven), len(self.closed.rows), rounds)
-
-
-def _some_cuts(cuts: OpeningCuts, kept: np.ndarray, first: int) -> OpeningCuts:
-    """Those cuts that are kept, their members counted from the closed record `first` on."""
-    length = np.diff(cuts.start)
-    return OpeningCuts(
-        start=np.concatenate([[0], np.cumsum(length[kept])]),
-        members=cuts.members[np.repeat(kept, length)] - first,
-        most=cuts.most[kept],
-        pairwise=cuts.pairwise[kept],
-        price=cuts.price[kept],
-    )
+        ends = np.cumsum([len(records) for records in self.records])
+        for of_cell, is_mined in zip(np.split(prices, ends[:-1]), self.is_mined):
+            if not is_mined:
+                of_cell[:] = 0.0
+        found, nodes = cuts.among(self.closed.nodes)
+        n_rows = len(self.closed.rows)
+        return PricedPortion(
+            np.concatenate(self.records), prices, sum(self.is_mined), found, nodes, n_rows, rounds
+        )
 
 
 def _mined_cells(problem: Problem, cells: Cells, portion: np.ndarray, run: Run) -> _MinedCells | None:
@@ -190,8 +179,8 @@ def _mined_cells(problem: Problem, cells: Cells, portion: np.ndarray, run: Run) 
         is_mined.append(closed is not None)
         found.append((begin, closed))
     of_record = np.concatenate([row + begin for (_, _, row), begin in zip(collapsed, first)])
-    joined, ends = _joined(found, len(problem.attributes))
-    return _MinedCells(records, of_record, copies, joined, ends, is_mined)
+    joined = _joined(found, len(problem.attributes))
+    return _MinedCells(records, of_record, copies, joined, is_mined)
 
 
 def _leaves(problem: Problem, records: np.ndarray) -> np.ndarray:
@@ -211,17 +200,15 @@ def _mined_cell(problem: Problem, table: MinedRows, highest: float, run: Run) ->
     return closed if closed.complete and (closed.has_supports or not len(closed)) else None
 
 
-def _joined(
-    found: list[tuple[int, ClosedRecords | None]], n_attributes: int
-) -> tuple[ClosedRecords, np.ndarray]:
-    """The closed records of several cells, and where those of each cell end.
+def _joined(found: list[tuple[int, ClosedRecords | None]], n_attributes: int) -> ClosedRecords:
+    """The closed records of several cells.
 
     found  the first row of each cell and its closed records, or None
     """
     mined = [(first, closed) for first, closed in found if closed is not None]
     nothing = np.zeros((0, n_attributes), dtype=np.int32)
     lengths = np.concatenate([np.zeros(0, dtype=np.int64), *(np.diff(closed.start) for _, closed in mined)])
-    joined = ClosedRecords(
+    return ClosedRecords(
         nodes=np.concatenate([nothing, *(closed.nodes for _, closed in mined)]),
         weight=np.concatenate([np.zeros(0, dtype=np.int64), *(closed.weight for _, closed in mined)]),
         start=np.concatenate([[0], np.cumsum(lengths)]),
@@ -230,8 +217,6 @@ def _joined(
         ),
         complete=True,
     )
-    ends = np.cumsum([0 if closed is None else len(closed) for _, closed in found])
-    return joined, ends
 
 
 def _rounded_down(prices: np.ndarray) -> np.ndarray:

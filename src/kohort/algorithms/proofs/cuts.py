@@ -62,7 +62,7 @@ class CutFinder:
             if _is_new(b"rows", union, known):
                 members.append(inside_union(self._inside, union, stamp, number))
                 most.append(int(self.copies[union].sum()) // self.k)
-        return _as_cuts(members, np.array(most, dtype=np.int64), pairwise=False)
+        return _as_cuts(members, np.array(most, dtype=np.int64))
 
     def _cliques(
         self, small: SmallSupports, used: np.ndarray, z: np.ndarray, slack: np.ndarray, known: set[bytes]
@@ -74,7 +74,7 @@ class CutFinder:
         for clique in np.split(used[found], ends[:-1]) if len(ends) else ():
             if _is_new(b"records", clique, known):
                 members.append(extended_clique(self._in_conflict, clique, slack, hits, mark))
-        return _as_cuts(members, np.ones(len(members), dtype=np.int64), pairwise=True)
+        return _as_cuts(members, np.ones(len(members), dtype=np.int64))
 
     @cached_property
     def _inside(self) -> SmallSupports:
@@ -109,14 +109,13 @@ def _is_new(kind: bytes, numbers: np.ndarray, known: set[bytes]) -> bool:
     return fresh
 
 
-def _as_cuts(members: list[np.ndarray], most: np.ndarray, *, pairwise: bool) -> OpeningCuts:
+def _as_cuts(members: list[np.ndarray], most: np.ndarray) -> OpeningCuts:
     if not members:
         return OpeningCuts.none()
     return OpeningCuts(
         start=np.cumsum([0, *map(len, members)]),
         members=np.concatenate(members),
         most=most,
-        pairwise=np.full(len(members), pairwise),
         price=np.zeros(len(members)),
     )
 
@@ -127,7 +126,6 @@ def with_cuts(cuts: OpeningCuts, more: OpeningCuts) -> OpeningCuts:
         start=np.concatenate([cuts.start, more.start[1:] + cuts.start[-1]]),
         members=np.concatenate([cuts.members, more.members]),
         most=np.concatenate([cuts.most, more.most]),
-        pairwise=np.concatenate([cuts.pairwise, more.pairwise]),
         price=np.concatenate([cuts.price, more.price]),
     )
 
@@ -140,7 +138,6 @@ def without_idle(cuts: OpeningCuts) -> OpeningCuts:
         start=np.concatenate([[0], np.cumsum(np.diff(cuts.start)[kept])]),
         members=cuts.members[np.repeat(kept, np.diff(cuts.start))],
         most=cuts.most[kept],
-        pairwise=cuts.pairwise[kept],
         price=cuts.price[kept],
     )
 

@@ -11,7 +11,7 @@ from kohort.algorithms.proofs.measured_units import in_measured_units
 from kohort.algorithms.proofs.price_loop import PriceLoop
 from kohort.algorithms.run import Run
 from kohort.problem.problem import Problem
-from kohort.problem.proof import DualProof, OpeningCuts
+from kohort.problem.proof import OpeningCuts, PriceProof
 
 ROUNDS = 150
 _ROUNDING = 1e-9
@@ -36,9 +36,10 @@ class DualPrices:
         """The price of each unit: a row, or the records of a row with the same sensitive values."""
         return self.of_row[row_of_unit]
 
-    def proof(self, closed: ClosedRecords) -> DualProof:
+    def proof(self, problem: Problem, closed: ClosedRecords) -> PriceProof:
         """The proof that these prices are feasible, which can be checked without the search."""
-        return DualProof(self.of_row, closed.nodes, closed.start, closed.rows, self.level, cuts=self.cuts)
+        cuts, nodes = self.cuts.among(closed.nodes)
+        return PriceProof(self.of_row, problem.rows.of_record, nodes, cuts)
 
 
 def dual_prices(

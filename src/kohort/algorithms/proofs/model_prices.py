@@ -14,7 +14,8 @@ from kohort.algorithms.proofs.priced_rules import CloseRule, PricedRule, priced_
 from kohort.algorithms.proofs.priced_units import Pricing, pricing_of
 from kohort.algorithms.run import Run
 from kohort.problem.problem import Problem
-from kohort.problem.proof import DualProof, ModelProof
+from kohort.problem.promises import Model
+from kohort.problem.proof import PriceProof
 
 _ROUNDS = 150
 _ALL, _SLOWER = 10, 0.965  # one round in 10 visits all closed records; each step is 0.965 of the last one
@@ -36,22 +37,18 @@ class ModelPrices(DualPrices):
     of_unit: np.ndarray = None  # type: ignore[assignment]
     unit_of_record: np.ndarray = None  # type: ignore[assignment]
     charge: np.ndarray | None = None
+    model: Model = None  # type: ignore[assignment]
 
     def of_units(self, unit_of_record: np.ndarray, row_of_unit: np.ndarray) -> np.ndarray:
         price = np.empty(len(row_of_unit))
         price[unit_of_record] = self.of_unit[self.unit_of_record]
         return price
 
-    def proof(self, closed: ClosedRecords) -> DualProof:
-        return ModelProof(
-            self.of_unit,
-            closed.nodes,
-            closed.start,
-            closed.rows,
-            self.level,
-            self.unit_of_record,
-            self.charge,
-        )
+    def proof(self, problem: Problem, closed: ClosedRecords) -> PriceProof:
+        charged = np.zeros(0, int) if self.charge is None else np.flatnonzero(self.charge.any(axis=1))
+        charge = None if self.charge is None else self.charge[charged]
+        nodes = closed.nodes[charged]
+        return PriceProof(self.of_unit, self.unit_of_record, nodes, model=self.model, charge=charge)
 
 
 def known_model_prices(
@@ -102,7 +99,9 @@ def model_prices(
     price += min(float(slack.min()), 0.0)  # rounding may leave a closed record violated
     units, counts = pricing.units, problem.rows.counts
     of_row = np.bincount(units.row, units.copies * price, minlength=len(counts)) / counts
-    return ModelPrices(of_row, slack, pricing.level, number, price, units.of_record, pricing.charge)
+    return ModelPrices(
+        of_row, slack, pricing.level, number, price, units.of_record, pricing.charge, rule.model
+    )
 
 
 def _first_prices(pricing: Pricing) -> np.ndarray:

@@ -47,10 +47,12 @@ _NEAR = 1e-9  # entropies that are less by so little count as enough
 class PricedRule:
     """The cases of a privacy model. Records are told apart by class: their value, or whether it is listed.
 
+    model            the privacy model
     class_of_record  from 0; the last class has no cap
     caps, sizes      per case: at most `cap` records of a class, at least `size` records
     """
 
+    model: Model
     class_of_record: np.ndarray
     n_classes: int
     caps: np.ndarray
@@ -66,6 +68,7 @@ class CloseRule:
     size   the least size of a valid group
     """
 
+    model: Model
     class_of_record: np.ndarray
     n_classes: int
     share: np.ndarray
@@ -98,7 +101,7 @@ def _close_rule(problem: Problem, model: TCloseness) -> CloseRule:
     while _least_excess(counts, size) > model.asked * size:
         size += 1
     return CloseRule(
-        sensitive.column.codes.astype(np.int64), sensitive.n_values, share, float(model.asked), size
+        model, sensitive.column.codes.astype(np.int64), sensitive.n_values, share, float(model.asked), size
     )
 
 
@@ -136,9 +139,11 @@ def _rule(problem: Problem, model: Model) -> PricedRule | None:
     if isinstance(model, LDiversity) and model.kind == "distinct":
         l = ceil(model.exact_l)  # noqa: E741
         sizes = np.array([max(problem.k, l)])
-        return PricedRule(codes, n_values + 1, np.array([_NO_CAP]), sizes, least_distinct=l)
+        return PricedRule(model, codes, n_values + 1, np.array([_NO_CAP]), sizes, least_distinct=l)
     if isinstance(model, LDiversity) and model.kind == "entropy":
-        return PricedRule(codes, n_values + 1, *_cases_of_entropy(float(model.exact_l), n_values, problem.k))
+        return PricedRule(
+            model, codes, n_values + 1, *_cases_of_entropy(float(model.exact_l), n_values, problem.k)
+        )
     if share is None:
         return None
     class_of_value = np.arange(n_values)
@@ -146,7 +151,7 @@ def _rule(problem: Problem, model: Model) -> PricedRule | None:
         listed = np.isin(class_of_value, sensitive.context.codes(model.values))
         class_of_value = np.where(listed, 0 if model.combine else class_of_value, n_values)
     classes, class_of_value = np.unique(np.append(class_of_value, n_values), return_inverse=True)
-    return PricedRule(class_of_value[codes], len(classes), *_cases(share, problem.k))
+    return PricedRule(model, class_of_value[codes], len(classes), *_cases(share, problem.k))
 
 
 def _cases(share: Fraction, k: int) -> tuple[np.ndarray, np.ndarray]:

@@ -28,12 +28,11 @@ class Builder(Protocol):
 
 def values_of(column: Column) -> list[str]:
     """The column's values but null, in natural order; at least one."""
-    values = [text for text in column.texts if text is not None]
-    if not values:
+    if not column.present:
         raise InputError(
             f"Column {column.name!r} has no values to build a hierarchy from. Give it hierarchy: none."
         )
-    return values
+    return column.present
 
 
 def tree_over(column: Column, levels: Iterable[list[str]]) -> Hierarchy:

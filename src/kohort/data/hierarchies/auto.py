@@ -70,9 +70,7 @@ class Auto:
         return {"auto": True}
 
 
-def auto() -> Auto:
-    """Let the values decide which hierarchy they get."""
-    return Auto()
+auto = Auto
 
 
 def _for_codes(builder: Code) -> Choice:

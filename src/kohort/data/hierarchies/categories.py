@@ -58,9 +58,7 @@ class Groups:
         return {"groups": self.mapping} if self.root == STAR else {"tree": {self.root: self.mapping}}
 
 
-def flat() -> Flat:
-    """A value stays as it is or becomes `*`."""
-    return Flat()
+flat = Flat
 
 
 def groups(mapping: Mapping[Any, Any]) -> Groups:
@@ -104,6 +102,9 @@ class Mask:
     Values of different lengths: whole numbers are filled with zeros on the left, so that 950 among numbers
     of four digits becomes `095*`, `09**`, `0***`. Text is aligned at the end that is kept, so that the code
     A01 goes with A01.1 and A01.2 under `A01**`.
+
+    >>> Mask("left").to_spec()
+    {'mask': 'left'}
     """
 
     side: Literal["right", "left"] = "right"
@@ -147,13 +148,7 @@ def _apart_from_values(path: tuple[str, ...], values: set[str]) -> tuple[str, ..
     return (path[0], *masked, path[-1])
 
 
-def mask(side: Literal["right", "left"] = "right", char: str = STAR) -> Mask:
-    """Mask from the right (4350, 435*, 43**) or from the left (4350, *350, **50).
-
-    >>> mask("left").to_spec()
-    {'mask': 'left'}
-    """
-    return Mask(side, char)
+mask = Mask
 
 
 # Hierarchies of codes that have levels in them: J45.0, J45, J40-J49, J00-J99, `*`.
@@ -165,6 +160,9 @@ class Code:
 
     Values that are not codes of this system get no place in the tree: like values that a hierarchy file
     lacks, they are an error or, with on_missing: suppress, published as `*`.
+
+    >>> Code("icd10").to_spec()
+    {'code': 'icd10'}
     """
 
     system: str
@@ -205,10 +203,4 @@ class Code:
         return CODE_SYSTEMS[self.system]
 
 
-def code(system: str) -> Code:
-    """Codes of a known system: postcodes, ICD-10, NACE, occupations, countries.
-
-    >>> code("icd10").to_spec()
-    {'code': 'icd10'}
-    """
-    return Code(system)
+code = Code

@@ -60,18 +60,16 @@ Parts = tuple[str | None, ...]
 class CodeSystem:
     """One kind of code.
 
-    name      as the release spec writes it
-    title     what the codes are called, in the plural
-    example   a code
-    pattern   what a code looks like in capital letters, without spaces at its ends
-    above     the labels above a code, the finest first, from the groups of the pattern
-    digits    whole numbers shorter than this have lost their first zeros
+    title    what the codes are called, in the plural
+    example  a code
+    pattern  what a code looks like in capital letters, without spaces at its ends
+    above    the labels above a code, the finest first, from the groups of the pattern
+    digits   whole numbers shorter than this have lost their first zeros
     """
 
-    name: str
     title: str
     example: str
-    pattern: re.Pattern[str]
+    pattern: str
     above: Callable[[Parts], tuple[str, ...]]
     digits: int = 0
 
@@ -84,7 +82,7 @@ class CodeSystem:
         plain = " ".join(code.upper().split())
         if is_number and plain.isdigit():
             plain = plain.zfill(self.digits)
-        found = self.pattern.fullmatch(plain)
+        found = re.fullmatch(self.pattern, plain)
         return self.above(found.groups()) if found else None
 
 
@@ -99,11 +97,6 @@ def _us_zip(parts: Parts) -> tuple[str, ...]:
     assert place is not None
     above = (f"{place[:3]}**", f"{place[:1]}****")
     return above if addition is None else (place, *above)
-
-
-def _de_postcode(parts: Parts) -> tuple[str, ...]:
-    place = parts[0] or ""
-    return f"{place[:3]}**", f"{place[:2]}***", f"{place[:1]}****"
 
 
 def _fr_postcode(parts: Parts) -> tuple[str, ...]:
@@ -156,80 +149,35 @@ def _soc(parts: Parts) -> tuple[str, ...]:
     return above if addition is None else (f"{major}-{detail}", *above)
 
 
-def _four_digits(parts: Parts) -> tuple[str, ...]:
+def _masked(parts: Parts) -> tuple[str, ...]:
+    """Three, two and one of the digits of a code."""
     code = parts[0] or ""
-    return f"{code[:3]}*", f"{code[:2]}**", f"{code[:1]}***"
+    return tuple(code[:kept].ljust(len(code), "*") for kept in (3, 2, 1))
 
 
 def _country(parts: Parts) -> tuple[str, ...]:
     return (REGION_OF_COUNTRY[parts[0] or ""],)
 
 
-_COUNTRIES = re.compile(f"({'|'.join(REGION_OF_COUNTRY)})")
+_UK_POSTCODE = r"([A-Z]{1,2})([0-9][A-Z0-9]?)(?: ?([0-9])([A-Z]{2})?)?"
+_CA_POSTCODE = r"([A-Z][0-9][A-Z])(?: ?[0-9][A-Z][0-9])?"
+_ICD10 = r"([A-Z][0-9][0-9AB])(?:\.?([0-9A-Z]{1,4}))?[*†+!-]?"
+_NACE = r"(?:[A-U]\.? ?)?(0[1-9]|[1-9][0-9])(?:\.?([0-9])(?:\.?([0-9]))?)?"
+_SOC = r"([1-5][0-9])-?([0-9]{4})(\.[0-9]{2})?"
+_COUNTRY = f"({'|'.join(REGION_OF_COUNTRY)})"
 
 CODE_SYSTEMS = {
-    system.name: system
-    for system in (
-        CodeSystem(
-            "uk-postcode",
-            "UK postcodes",
-            "SW1A 1AA",
-            re.compile(r"([A-Z]{1,2})([0-9][A-Z0-9]?)(?: ?([0-9])([A-Z]{2})?)?"),
-            _uk_postcode,
-        ),
-        CodeSystem(
-            "us-zip", "US ZIP codes", "94110", re.compile(r"([0-9]{5})(?:-?([0-9]{4}))?"), _us_zip, digits=5
-        ),
-        CodeSystem(
-            "de-postcode",
-            "German postcodes",
-            "10115",
-            re.compile(r"(?:DE?-)?([0-9]{5})"),
-            _de_postcode,
-            digits=5,
-        ),
-        CodeSystem(
-            "fr-postcode",
-            "French postcodes",
-            "75001",
-            re.compile(r"(?:FR?-)?([0-9]{5})"),
-            _fr_postcode,
-            digits=5,
-        ),
-        CodeSystem(
-            "ca-postcode",
-            "Canadian postcodes",
-            "K1A 0B1",
-            re.compile(r"([A-Z][0-9][A-Z])(?: ?[0-9][A-Z][0-9])?"),
-            _ca_postcode,
-        ),
-        CodeSystem(
-            "icd10",
-            "ICD-10 codes",
-            "J45.0",
-            re.compile(r"([A-Z][0-9][0-9AB])(?:\.?([0-9A-Z]{1,4}))?[*†+!-]?"),
-            _icd10,
-        ),
-        CodeSystem(
-            "nace",
-            "NACE codes",
-            "10.71",
-            re.compile(r"(?:[A-U]\.? ?)?(0[1-9]|[1-9][0-9])(?:\.?([0-9])(?:\.?([0-9]))?)?"),
-            _nace,
-        ),
-        CodeSystem(
-            "soc",
-            "US SOC occupation codes",
-            "29-1141",
-            re.compile(r"([1-5][0-9])-?([0-9]{4})(\.[0-9]{2})?"),
-            _soc,
-        ),
-        CodeSystem(
-            "isco", "ISCO occupation codes", "2221", re.compile(r"([0-9]{4})"), _four_digits, digits=4
-        ),
-        CodeSystem("uk-soc", "UK SOC occupation codes", "2231", re.compile(r"([1-9][0-9]{3})"), _four_digits),
-        CodeSystem("country", "ISO country codes", "FR or FRA", _COUNTRIES, _country),
-    )
+    "uk-postcode": CodeSystem("UK postcodes", "SW1A 1AA", _UK_POSTCODE, _uk_postcode),
+    "us-zip": CodeSystem("US ZIP codes", "94110", r"([0-9]{5})(?:-?([0-9]{4}))?", _us_zip, digits=5),
+    "de-postcode": CodeSystem("German postcodes", "10115", r"(?:DE?-)?([0-9]{5})", _masked, digits=5),
+    "fr-postcode": CodeSystem("French postcodes", "75001", r"(?:FR?-)?([0-9]{5})", _fr_postcode, digits=5),
+    "ca-postcode": CodeSystem("Canadian postcodes", "K1A 0B1", _CA_POSTCODE, _ca_postcode),
+    "icd10": CodeSystem("ICD-10 codes", "J45.0", _ICD10, _icd10),
+    "nace": CodeSystem("NACE codes", "10.71", _NACE, _nace),
+    "soc": CodeSystem("US SOC occupation codes", "29-1141", _SOC, _soc),
+    "isco": CodeSystem("ISCO occupation codes", "2221", r"([0-9]{4})", _masked, digits=4),
+    "uk-soc": CodeSystem("UK SOC occupation codes", "2231", r"([1-9][0-9]{3})", _masked),
+    "country": CodeSystem("ISO country codes", "FR or FRA", _COUNTRY, _country),
 }
 
 
@@ -290,11 +238,11 @@ def recognized_code(column: Column) -> str | None:
     """
     if column.kind not in ("string", "integer"):
         return None
-    texts = [text for text in column.texts if text is not None]
+    texts = column.present
     some = texts[:: max(1, len(texts) // _LOOKED_AT)]
     if not some:
         return None
-    phrases = _phrases(column.name)
+    phrases = phrases_of(column.name)
     for system, names in _NAMES_OF.items():
         if phrases & names and _fits(system, some, is_number=column.kind == "integer"):
             return system
@@ -315,7 +263,7 @@ def _by_values(texts: list[str]) -> str | None:
     return None
 
 
-def _phrases(name: str) -> set[str]:
-    """The words of a name, and each two or three neighbours together: `code_postal` is `codepostal`."""
+def phrases_of(name: str, most: int = 3) -> set[str]:
+    """The words of a name, and up to `most` neighbours together: `code_postal` is `codepostal`."""
     words = words_of(name)
-    return {"".join(words[i : i + n]) for n in (1, 2, 3) for i in range(len(words) - n + 1)}
+    return {"".join(words[i : i + n]) for n in range(1, most + 1) for i in range(len(words) - n + 1)}

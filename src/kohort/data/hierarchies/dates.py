@@ -123,8 +123,7 @@ def _first_of(month: int) -> int:
 def days_of(column: Column) -> np.ndarray:
     """The days since 1970-01-01 of the values, by their own clocks; raises an error if they are no dates."""
     if column.kind in ("date", "datetime"):
-        texts = [text for text in column.texts if text is not None]
-        return np.array(local_days(texts), dtype=np.int64)
+        return np.array(local_days(column.present), dtype=np.int64)
     raise InputError(
         f"Column {column.name!r} holds {column.kind} values, not dates such as 2024-03-05 or "
         "2024-03-05 14:30. Write the dates in this form, or use intervals for numbers and order for text."

@@ -286,9 +286,7 @@ class Quantiles:
         return levels
 
 
-def quantiles(split: int = 3, depth: int = 3) -> Quantiles:
-    """Intervals with about equally many records: `split` parts, `depth` times."""
-    return Quantiles(split, depth)
+quantiles = Quantiles
 
 
 def roundest_between(low: float | Decimal, high: float | Decimal) -> Decimal:

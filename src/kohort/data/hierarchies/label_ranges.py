@@ -50,7 +50,7 @@ def values_in_interval(label: str, column: Column) -> tuple[str, ...]:
     if interval is None:
         return ()
     low, high, closed = interval
-    texts = [text for text in column.texts if text is not None]
+    texts = column.present
     places = [place_of(text, column.kind) for text in texts]
     ends = place_of(low, column.kind), place_of(high, column.kind)
     if None in places or None in ends or len({is_zoned(text) for text in (*texts[:1], low, high)}) > 1:

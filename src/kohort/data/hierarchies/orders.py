@@ -162,9 +162,7 @@ class ByFrequency:
         return {"frequency": self.fanout}
 
 
-def by_frequency(fanout: int = 3) -> ByFrequency:
-    """Rare values together first, `fanout` at a time."""
-    return ByFrequency(fanout)
+by_frequency = ByFrequency
 
 
 def _huffman(counts: np.ndarray, fanout: int) -> list[int]:
