@@ -105,7 +105,7 @@ def compared(facts: dict) -> dict:
 def test_figures_are_those_of_one_machine(spark, path, table, more):
     asked = ASKED | more
     made, local = kohort.spark.anonymize(path, **asked), ko.anonymize(table, **asked)
-    assert len(made.parts.digests) == 8
+    assert len(made.published.parts.digests) == 8
     facts, expected = report_facts(made), report_facts(local)
     assert (facts["risk"]["withheld"] > 0) == ("suppression" in more)
     assert_same(compared(facts), compared(expected))
