@@ -29,7 +29,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import hashlib
-import inspect
 import json
 import os
 import resource
@@ -58,7 +57,7 @@ from kohort.pipeline.spark.coding import Coder
 from kohort.pipeline.spark.prepare import prepare_on_spark
 from kohort.pipeline.spark.regions import labels_of, region_problem
 from kohort.statement import Statement
-from kohort.statement.from_keywords import from_keywords
+from kohort.statement.from_keywords import from_keywords, spelled_out
 from kohort.tables.spark_files import source_of_path
 from kohort.tables.spark_session import quiet, refuse_wrong_java
 
@@ -202,9 +201,7 @@ def by_buckets(spark: Any, path: Path, out: Path, asked: dict) -> dict:
 
 
 def _request(asked: dict) -> Statement:
-    known = inspect.signature(ko.anonymize).parameters
-    given = {name: each.default for name, each in known.items()}
-    return with_files(from_keywords(given | asked | {"engine": "spark"}))
+    return with_files(from_keywords(spelled_out(asked)), engine="spark")
 
 
 def _bucket_solver(whole: Any, coder: Coder) -> Any:

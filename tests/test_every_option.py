@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import warnings
 from dataclasses import fields
 from pathlib import Path
 from typing import get_args
@@ -20,7 +21,8 @@ from kohort.io.maps import read_maps
 from kohort.io.read_spec import parse_spec
 from kohort.parameters import fits
 from kohort.problem.roles import Roles
-from kohort.statement import Statement
+from kohort.statement import Statement, words
+from kohort.statement.from_keywords import KEYWORDS, from_keywords, spelled_out
 from kohort.statement.from_yaml import SPEC_KEYS
 from kohort.statement.items import Items
 from kohort.statement.options import OPTIONS, Options, Scheme, options_of
@@ -57,9 +59,90 @@ def test_every_field_of_options_is_an_option_with_a_sentence():
 def test_the_request_and_python_have_the_same_default(name):
     default = OPTIONS[name].default
     assert next(field.default for field in fields(Statement) if field.name == name) == default
-    assert keyword(ko.anonymize, name).default == default
-    assert keyword(ko.anonymize, name).kind is inspect.Parameter.KEYWORD_ONLY
+    assert KEYWORDS[name] == default
     assert re.search(rf"^    (\w+, )*{name}(, \w+)*$", ko.anonymize.__doc__, re.MULTILINE)
+
+
+def test_every_keyword_is_in_the_signature_or_among_the_typed_options():
+    own = {
+        name: p for name, p in inspect.signature(ko.anonymize).parameters.items() if p.kind is p.KEYWORD_ONLY
+    }
+    typed = set(words.Options.__annotations__)
+    assert len(own) == 21 and not set(own) & typed
+    assert set(own) | typed == {*KEYWORDS, "spec", "progress", "stop", "header"}
+    assert {name: p.default for name, p in own.items() if name in KEYWORDS} == {
+        name: KEYWORDS[name] for name in own if name in KEYWORDS
+    }
+    assert set(words.INSTEAD) < typed
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ({"weights": {"age": 2}}, {"quasi_identifiers": {"age": ko.column(weight=2)}}),
+        (
+            {"orders": {"age": [21, 22]}},
+            {"quasi_identifiers": {"age": ko.column(order=[21, 22])}},
+        ),
+        (
+            {"publish": {"age": "mean"}},
+            {"quasi_identifiers": {"age": ko.column(publish="mean")}},
+        ),
+        ({"scheme": {"age": "ops"}}, {"quasi_identifiers": {"age": ko.column(scheme="ops")}}),
+        ({"household": "home", "person": "who"}, {"person": ko.Person("who", household="home")}),
+        ({"weight": {"w": "keep"}}, {"person": ko.Person(weight={"w": "keep"})}),
+        (
+            {"history": {"slot": "year"}, "person": {"who": "pseudonym"}},
+            {"person": ko.Person("who", linked=True, slot="year")},
+        ),
+        (
+            {"events": PEOPLE, "orphans": "drop", "person": "who"},
+            {"events": ko.Events(PEOPLE, orphans="drop"), "person": ko.Person("who")},
+        ),
+        (
+            {"ledger": "l.json", "again": "m-invariance", "counterfeits": 3},
+            {"ledger": ko.Ledger("l.json", again="m-invariance", counterfeits=3)},
+        ),
+        (
+            {"identifiers": {"name": "pseudonym"}, "joins": {"name": "people"}},
+            {"identifiers": {"name": ko.column(treatment="pseudonym", join="people")}},
+        ),
+    ],
+)
+def test_old_keywords_state_what_the_nouns_state_and_say_so(old, new):
+    base = {"quasi_identifiers": {"age": None}, "k": 2}
+    names = [name for name in old if name in words.INSTEAD]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        before = from_keywords(spelled_out({**base, **old}))
+    assert [str(each.message).split("'")[1] for each in told] == names
+    assert all(each.category is FutureWarning for each in told)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert from_keywords(spelled_out({**base, **new})) == before
+
+
+def test_what_is_said_twice_or_unknown_is_refused():
+    with pytest.raises(ko.InputError, match="'household' is said twice"):
+        ko.anonymize(PEOPLE, person=ko.Person(household="a"), household="b", k=2)
+    with pytest.raises(TypeError, match="Did you mean 'suppression'"):
+        ko.anonymize(PEOPLE, quasi_identifiers=["age"], k=2, supression=0.1)
+    with pytest.raises(ko.InputError, match="'header' is said twice"):
+        ko.anonymize(ko.file("t.csv", header=True), quasi_identifiers=["age"], k=2, header=False)
+    with pytest.raises(ko.InputError, match="needs the column"):
+        ko.Person(linked=True)
+
+
+def test_a_file_says_how_it_is_read(tmp_path):
+    (tmp_path / "t.csv").write_text("21;f\n22;m\n41;f\n42;m\n", encoding="utf-8")
+    file = ko.file(tmp_path / "t.csv", header=False, delimiter=";")
+    release = ko.anonymize(file, quasi_identifiers={"column_1": ko.intervals(10)}, others="drop", k=2)
+    assert sorted(release.arrow["column_1"].to_pylist()) == ["[20, 30)"] * 2 + ["[40, 50)"] * 2
+    spec = {"attributes": {"column_1": {"role": "quasi-identifier"}}, "others": "keep", "privacy": {"k": 2}}
+    assert not ko.verify(file, spec=spec).holds
+    assert [column.name for column in ko.profile(file).columns] == ["column_1", "column_2"]
+    found = ko.compare(file, quasi_identifiers=["column_1"], others="drop", k=[2], algorithms=["mondrian"])
+    assert [row["status"] for row in found.rows] == ["done"]
 
 
 @pytest.mark.parametrize("key", OPTION_KEYS)

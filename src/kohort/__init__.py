@@ -81,6 +81,11 @@ if TYPE_CHECKING:
     from kohort.release.release import Release as Release
     from kohort.risk import assess_risk as assess_risk
     from kohort.statement import Items as Items
+    from kohort.statement.words import Events as Events
+    from kohort.statement.words import Ledger as Ledger
+    from kohort.statement.words import Person as Person
+    from kohort.statement.words import column as column
+    from kohort.statement.words import file as file
     from kohort.treatments import Limits as Limits
     from kohort.treatments import Noise as Noise
     from kohort.treatments import Pram as Pram
@@ -111,6 +116,11 @@ _HOMES = {
     "InfeasibleError": "kohort.errors",
     "InputError": "kohort.errors",
     "InternalError": "kohort.errors",
+    "Events": "kohort.statement.words",
+    "Ledger": "kohort.statement.words",
+    "Person": "kohort.statement.words",
+    "column": "kohort.statement.words",
+    "file": "kohort.statement.words",
     "Items": "kohort.statement",
     "KAnon": "kohort.algorithms.closed_records.k_anon",
     "KAnonCF": "kohort.algorithms.closed_records.k_anon_cf",

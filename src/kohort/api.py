@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from inspect import signature
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import pyarrow as pa
 
-from kohort.algorithms import Algorithm, ItemsAlgorithm, Stop
+from kohort.algorithms import Algorithm, ItemsAlgorithm
 from kohort.algorithms.mining import closed_records
 from kohort.comparison import Comparison, Frontier, Settings, compare_releases, trace_frontier
 from kohort.data.hierarchies.build_hierarchy import Builder
@@ -37,29 +36,37 @@ from kohort.release.release import Release
 from kohort.risk import attack_ledger
 from kohort.sources import (
     arrow_table,
+    as_named,
     dataset_of,
     events_or_file,
     is_named,
     named_files,
     original_of,
+    path_of,
     spec_and_folder,
-    table_and_spec,
+    table_and_statement,
 )
 from kohort.statement import Items, Statement
 from kohort.statement.columns import columns_of, hierarchy_of
 from kohort.statement.from_keywords import (
+    KEYWORDS,
     Source,
     from_keywords,
     hierarchies_by_column,
     proposed_hierarchies,
+    spelled_out,
 )
 from kohort.statement.privacy import Promise
+from kohort.statement.words import ColumnWords, Ledger, Options, Person
 from kohort.tables.memory import MemoryTable
 from kohort.tables.source import records_of
 from kohort.tables.table import Table
 from kohort.treatments import Perturbation
 from kohort.verification import Verdict
 from kohort.verification.recorded import GivenRelease
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = [
     "anonymize",
@@ -78,148 +85,112 @@ def anonymize(
     data: Any,
     *,
     events: Any = None,
-    quasi_identifiers: Mapping[str, Source] | Sequence[str] | None = None,
-    sensitive: Sequence[str] | Mapping[str, Perturbation | Literal["keep"]] = (),
-    identifiers: Sequence[str] | Mapping[str, Literal["drop", "pseudonym", "mask"]] = (),
-    insensitive: Sequence[str] | Mapping[str, Perturbation | Literal["keep", "shift"]] = (),
-    person: str | Mapping[str, Literal["drop", "pseudonym"]] | None = None,
-    household: str | None = None,
-    weight: str | Mapping[str, Literal["drop", "keep"]] | None = None,
-    history: Mapping[str, str] | None = None,
-    orphans: Literal["error", "drop"] = "error",
-    others: Literal["error", "keep", "drop"] = "error",
+    spec: str | Path | Mapping[str, Any] | None = None,
+    quasi_identifiers: Mapping[str, Source | ColumnWords] | Sequence[str] | None = None,
+    sensitive: Sequence[str] | Mapping[str, Perturbation | ColumnWords | Literal["keep"]] = (),
+    identifiers: Sequence[str] | Mapping[str, ColumnWords | Literal["drop", "pseudonym", "mask"]] = (),
+    insensitive: Sequence[str] | Mapping[str, Perturbation | ColumnWords | Literal["keep", "shift"]] = (),
     items: Items | Mapping[str, Source] | str | None = None,
+    person: str | Mapping[str, Literal["drop", "pseudonym"]] | Person | None = None,
+    others: Literal["error", "keep", "drop"] = "error",
     privacy: Sequence[Promise] | Promise = (),
     k: int | None = None,
     cost: str = "loss",
     algorithm: str | Algorithm | ItemsAlgorithm = "auto",
-    sample: float = 1.0,
     suppression: float = 0.0,
-    suppressed: Literal["star", "drop"] = "star",
     labels: Literal["hierarchy", "tight"] = "hierarchy",
-    weights: Mapping[str, float] | None = None,
-    publish: Mapping[str, Literal["interval", "mean", "median"]] | None = None,
-    orders: Mapping[str, Sequence[Any]] | None = None,
-    nulls: Literal["value", "star", "refuse"] = "value",
-    formulas: Literal["keep", "escape"] = "keep",
-    on_missing: Literal["error", "suppress"] = "error",
-    diversify_weight: float = 0.15,
     shuffle: bool | Literal["auto"] = "auto",
-    shift_days: int = 182,
     seed: int = 0,
     time_limit: float | None = None,
-    scheme: str | Mapping[str, str] | None = None,
-    title: str | None = None,
-    owner: str | None = None,
-    recipients: Sequence[Mapping[str, Any]] = (),
-    context: Mapping[str, str] | None = None,
-    utility: Mapping[str, Any] | None = None,
     key: bytes | None = None,
-    ledger: str | Path | None = None,
-    again: Literal["history-keeping", "m-invariance", "fresh"] = "history-keeping",
-    counterfeits: int = 0,
-    joins: Mapping[str, str] | None = None,
-    engine: str = "local",
+    ledger: str | Path | Ledger | None = None,
     progress: ShowProgress = None,
-    stop: Stop | None = None,
-    spec: str | Path | Mapping[str, Any] | None = None,
-    header: bool | None = None,
+    **options: Unpack[Options],
 ) -> Release:
     """Publish a table without giving anybody away.
 
     Parameters
     ----------
     data
-        A pandas, Polars or PyArrow table, the path of a file, or `ko.database(...)`. Or a dataframe of
-        Spark's, which is anonymized on its cluster; with `engine="spark"`, the path is one that Spark reads.
-    events, orphans
-        A second table, of events, where `data` has one record for each person. `person` names the column that
-        both have; it is published as a fresh pseudonym. Other columns may be of either table. With `items`, a
-        column of the events holds items; otherwise events are linked records, as under `history`. `orphans`
-        says what becomes of events whose person is not in `data`.
+        A pandas, Polars or PyArrow table, the path of a file, `ko.file(...)` or `ko.database(...)`. Or a
+        dataframe of Spark's, which is anonymized on its cluster; with `engine="spark"`, so is a path.
+    events
+        A second table, of events, where `data` has one record for each person; or `ko.Events(...)` with more
+        to say. `person` names the column that both have; it is published as a fresh pseudonym. Other columns
+        may be of either table. With `items`, a column of the events holds items; otherwise events are linked
+        records.
+    spec
+        A release spec (file or mapping) instead of everything else but `data`, `events`, `key`, `ledger`,
+        `engine`, `progress`, `stop`.
     quasi_identifiers
         Columns that others may know. As a mapping, each with a hierarchy: a builder such as
         `ko.intervals(5, 10)`, a `Hierarchy`, the path of a file, or None: then numbers and dates are
-        published as any interval, other columns as the value or `*`. A list of names does the same, except
-        that columns of codes, such as postcodes, are masked from the right; a note says which.
+        published as any interval, other columns as the value or `*`; `ko.column(...)` says more, such as how
+        much a column's detail is worth. A list of names does the same, except that columns of codes, such as
+        postcodes, are masked from the right; a note says which.
     sensitive, identifiers, insensitive, others
         The other columns: what nobody may be tied to; what is dropped (or, as a mapping, replaced by a
         keyed pseudonym or masked); what is kept as it is (as a mapping, `shift` moves the dates of linked
         records); what becomes of the rest. As a mapping, sensitive and insensitive columns may be perturbed,
         such as `{"wage": ko.Noise(0.1)}`, which makes no promise.
-    person
-        The column that says whose record it is, where a person may have several: every promise then counts
-        people. It is dropped; with `{"patient": "pseudonym"}` it is published as a pseudonym, and promises
-        are about all records of a person together.
-    history
-        Of such linked records: `{"slot": "year"}` names the column that says which record of a person it is,
-        and is published. Without it, the records of a person are an unordered bag.
-    household
-        The column that says whose household it is: it is published as a pseudonym, and promises are about
-        whole households, as unordered bags of records.
-    weight
-        The column of sampling weights, which is dropped, or kept with `{"weight": "keep"}`.
     items
         The column that holds a set of items per record, alone or beside quasi-identifiers: its name, a
         mapping from its name to a hierarchy, or `ko.Items(...)` with more to say. `ko.KmAnonymity` is the
         promise for it, with `ko.ItemConfidence` or `ko.RhoUncertainty` for sensitive items.
+    person
+        The column that says whose record it is, where a person may have several: every promise then counts
+        people. It is dropped. `ko.Person(...)` says more: whether the records of a person stay linked by a
+        pseudonym, who lives together, how many people a record stands for.
     privacy, k
         What is promised, such as `[ko.KAnonymity(10), ko.LDiversity("diagnosis", 3)]`. `k=10` is short for
         `ko.KAnonymity(10)` and goes together with other models in `privacy`.
     cost, algorithm
         The measure to minimise and how, by name (or an algorithm with its parameters).
-    sample
-        The share of the records that is drawn at random and published; the others are left out.
     suppression, suppressed
         The share of records that may be withheld, and whether they become `*` or are left out.
     labels
         `hierarchy`: node labels; `tight`: the interval or set of values that each class really has.
-    weights, orders
-        Where detail matters more; the order of a column's values.
-    publish
-        For quasi-identifiers of numbers without a hierarchy: what every class publishes, `interval` or, by
-        microaggregation, `mean` or `median`.
+    shuffle
+        Whether records are published in another order: `auto` and True do so, False keeps the original one.
+    seed, time_limit
+        For everything that is drawn at random; seconds after which the best release so far is used.
+    key
+        The secret for pseudonyms and the ledger, at least 16 bytes.
+    ledger
+        The file of a ledger, or `ko.Ledger(...)` with how it is used. It ties releases of the same people
+        together (with `person` and `key`): made by the first release, extended by each later one when that
+        is written. `release.facts()["counterfeits"]` says how many records of nobody's were published.
+    progress
+        None: a bar in notebooks, nothing elsewhere. True: a line on stderr there. False: nothing. Or a
+        function that is called with what is being done and the share that is done.
+
+    Less often:
+
+    sample
+        The share of the records that is drawn at random and published; the others are left out.
     nulls, on_missing
         What a missing value is; what becomes of values missing from a hierarchy.
     formulas
         Texts that begin like a formula, in CSV files: written as they are, or after an apostrophe (`escape`).
-    diversify_weight
-        Where groups are united until the models hold: how much the cost counts, from 0 to 1.
-    shuffle
-        Whether records are published in another order: `auto` and True do so, False keeps the original one.
-    shift_days
-        The most days by which the dates of a person move, where a column is shifted.
     scheme
         How values may be merged, in all records alike: `bhs`, `ghs`, `gops`, `ops`, `gsps` or `sps`, or a
         mapping from columns to these. Asks for `optimal-recoding` unless another search is named.
-    seed, time_limit, engine
-        For everything that is drawn at random; seconds after which the best release so far is used; where to
-        compute.
+    diversify_weight
+        Where groups are united until the models hold: how much the cost counts, from 0 to 1.
+    shift_days
+        The most days by which the dates of a person move, where a column is shifted.
     title, owner
         The name of the data set and who is responsible for the release, for the report and the certificate.
     recipients, context, utility
         For the dossier: who gets the release (mappings with `name`, `knows`, `controls`, `review`), answers
         to questions of context, and analyses such as `{"models": ["income ~ age + sex"]}`.
-    key, joins
-        The secret for pseudonyms, at least 16 bytes; for columns whose pseudonyms are to be the same where
-        their values are, such as `{"me": "people", "spouse": "people"}`, a name that they share.
-    ledger, again, counterfeits
-        The file of a ledger, which ties releases of the same people together (with `person` and `key`): made
-        by the first release, extended by each later one when that is written. `again` says how a release is
-        made safe together with the earlier ones, and `counterfeits` how many records of nobody's m-invariance
-        may publish so that fewer people wait; `release.facts()["counterfeits"]` says how many there are.
-    progress
-        None: a bar in notebooks, nothing elsewhere. True: a line on stderr there. False: nothing. Or a
-        function that is called with what is being done and the share that is done.
+    engine
+        Where to compute.
     stop
         A function that is asked again and again during the search, such as `is_set` of an event: once it
         returns True, the best release found so far is published.
-    spec
-        A release spec (file or mapping) instead of all of the above but `data`, `events`, `key`, `ledger`,
-        `engine`, `progress`, `stop`.
-    header
-        Whether the first line of a CSV or Excel file names its columns. If not said, a first line that may
-        be a record is refused; with False the columns are called `column_1`, `column_2`, and so on.
+    household, weight, history, orphans, weights, publish, orders, joins, again, counterfeits, header
+        Old keywords: a FutureWarning says what to write.
 
     Examples
     --------
@@ -239,38 +210,30 @@ def anonymize(
     >>> release.table["age"].to_pylist()
     ['[21, 22]', '[21, 22]', '[41, 42]', '[41, 42]']
     """
-    given = locals()
+    said: dict[str, Any] = locals()
+    given = spelled_out({**said.pop("options"), **said})
     if spec is not None:
         _refuse_besides_spec(given)
-        read, beside = spec_and_folder(spec)
-        tied = ledger_for(ledger, key, read.roles.only("person"))
-        request = with_files(read, beside=beside, key=key, engine=engine, ledger=tied)
-        reads = named_files(data, events, spec, *files_of(read, beside=beside))
-        origin = Origin(shape=read.shape, reads=reads, making=_name_of(data), ledger=_file(ledger))
-        with shown_progress(progress) as report:
-            source = original_of(data, request, read.shape, header=header, progress=report)
-            beside_it = events_or_file(events, header)
-            return release_of(source, request, events=beside_it, origin=origin, progress=report, stop=stop)
-    given |= {"ledger": ledger_for(ledger, key, _person(person))}
-    read = from_keywords(given)
-    request = with_files(read)
-    reads = named_files(data, events, *files_of(read))
-    origin = Origin(reads=reads, making=_name_of(data), ledger=_file(ledger))
+    read, beside = (from_keywords(given), Path()) if spec is None else spec_and_folder(spec)
+    tied = ledger_for(given["ledger"], key, read.roles.only("person"))
+    request = with_files(read, beside=beside, key=key, engine=given["engine"], ledger=tied)
+    reads = named_files(data, given["events"], spec, *files_of(read, beside=beside))
+    origin = Origin(shape=read.shape, reads=reads, making=_name_of(data), ledger=_file(given["ledger"]))
     with shown_progress(progress) as report:
-        source = original_of(data, request, header=header, progress=report)
-        beside_it = events_or_file(events, header)
-        tables = [records_of(source), *([] if beside_it is None else [records_of(beside_it)])]
-        proposed = proposed_hierarchies(request, quasi_identifiers, tables)
-        request = request.with_columns(hierarchy={n: hierarchy_of(how) for n, how in proposed.items()})
+        header = given.get("header")
+        source = original_of(data, request, read.shape, header=header, progress=report)
+        second = events_or_file(given["events"], header)
+        tables = [records_of(table) for table in (source, second) if table is not None]
+        proposed = {} if spec is not None else proposed_hierarchies(request, quasi_identifiers, tables)
         return release_of(
             source,
-            request,
-            events=beside_it,
+            request.with_columns(hierarchy={name: hierarchy_of(how) for name, how in proposed.items()}),
+            events=second,
             dataset=tables[0],
             origin=origin,
             progress=report,
             notes=_notes(proposed),
-            stop=stop,
+            stop=given.get("stop"),
         )
 
 
@@ -287,26 +250,21 @@ def _file(name: str | Path | None) -> Path | None:
     return None if name is None else Path(name)
 
 
-def _person(person: str | Mapping[str, Any] | None) -> str | None:
-    """The name of the column of persons, however it is given."""
-    return next(iter(person), None) if isinstance(person, Mapping) else person
-
-
 def _name_of(data: Any) -> dict[str, str]:
     """The name of the file or table of the original, for the report; empty for a dataframe."""
     if isinstance(data, DatabaseTable):
         return {"data": data.name}
+    data = path_of(data)
     return {"data": Path(data).name} if isinstance(data, (str, Path)) else {}
 
 
 def _refuse_besides_spec(given: Mapping[str, Any]) -> None:
     """Raise InputError for keywords that a spec would silently overrule."""
+    outside = ("events", "key", "ledger", "engine")
     besides = [
         name
-        for name, parameter in signature(anonymize).parameters.items()
-        if name not in ("data", "events", "key", "ledger", "engine", "progress", "stop", "spec", "header")
-        and given[name] is not None
-        and given[name] != parameter.default
+        for name, default in KEYWORDS.items()
+        if name not in outside and given[name] is not None and given[name] != default
     ]
     if besides:
         raise InputError(
@@ -433,20 +391,22 @@ def _given_release(
 
 
 def _sha256(release: Any) -> str | None:
+    release = path_of(release)
     return sha256_of_source(release) if isinstance(release, (str, Path)) else None
 
 
 def _release_table(table: Any, spec: Statement, header: bool | None) -> Table:
     """A published table, which may be a file."""
     if is_named(table):
-        table = read_release(table, spec.shape, formulas=spec.formulas, header=header).table
+        table, reading = as_named(table, {"header": header})
+        table = read_release(table, spec.shape, formulas=spec.formulas, **reading).table
     return MemoryTable(table)
 
 
 def compare(
     data: Any,
     *,
-    spec: str | Path | Mapping[str, Any],
+    spec: str | Path | Mapping[str, Any] | None = None,
     k: Sequence[int] | None = None,
     algorithms: Sequence[str] | None = None,
     costs: Sequence[str] | None = None,
@@ -459,14 +419,18 @@ def compare(
     time_limit: float | None = None,
     progress: ShowProgress = None,
     header: bool | None = None,
+    **keywords: Any,
 ) -> Comparison:
     """Make a release with each algorithm, each k (and cost, l, alpha, t), and compare them in one table.
 
     Every release is made in a process of its own, so that its memory can be measured. One that is impossible
     is a row with the reason. With `out`, a CSV file, a comparison goes on where it stopped. Without
-    `algorithms`, all are tried.
+    `algorithms`, all are tried. Instead of a spec, `keywords` may say what is asked, such as
+    `quasi_identifiers` and `privacy` of `anonymize`.
     """
-    table, read, beside = table_and_spec(data, spec, out, header)
+    if spec is None and keywords:
+        keywords["k"] = k[0] if k else keywords.get("k")
+    table, read, beside = table_and_statement(data, spec, keywords, out, header)
     settings = Settings(beside, None if out is None else Path(out), queries, seed, time_limit)
     swept = {"k": k, "l": l, "alpha": alpha, "t": t}
     with shown_progress(progress) as report:
@@ -478,7 +442,7 @@ def compare(
 def frontier(
     data: Any,
     *,
-    spec: str | Path | Mapping[str, Any],
+    spec: str | Path | Mapping[str, Any] | None = None,
     k: Sequence[int] | None = None,
     l: Sequence[float] | None = None,  # noqa: E741
     alpha: Sequence[float] | None = None,
@@ -490,9 +454,15 @@ def frontier(
     time_limit: float | None = None,
     progress: ShowProgress = None,
     header: bool | None = None,
+    **keywords: Any,
 ) -> Frontier:
-    """Sweep k (or l, alpha or t), the rest as in the spec, and find the knee between risk and loss."""
-    table, read, beside = table_and_spec(data, spec, out, header)
+    """Sweep k (or l, alpha or t), the rest as in the spec, and find the knee between risk and loss.
+
+    Instead of a spec, `keywords` may say the rest, such as `quasi_identifiers` and `privacy` of `anonymize`.
+    """
+    if spec is None and keywords:
+        keywords["k"] = k[0] if k else keywords.get("k")
+    table, read, beside = table_and_statement(data, spec, keywords, out, header)
     settings = Settings(beside, None if out is None else Path(out), queries, seed, time_limit)
     swept = {"k": k, "l": l, "alpha": alpha, "t": t}
     with shown_progress(progress) as report:

@@ -232,3 +232,52 @@ def test_no_serious_finding_of_axe(chromium, address, scheme):
             found = page.evaluate("tags => axe.run({ runOnly: tags })", WCAG)
             serious = [v for v in found["violations"] if v["impact"] in ("serious", "critical")]
             assert serious == [], (step, [(v["id"], [n["html"][:200] for n in v["nodes"]]) for v in serious])
+
+
+def test_what_is_typed_counts_without_a_press_of_apply(page):
+    show(page, "promise")
+    page.wait_for_selector("html[data-ready]")
+    page.fill("#diversity-0", "2")
+    page.click("#next")
+    page.wait_for_selector("html[data-ready] body[data-page=run]")
+    assert "l: 2" in page.inner_text("#spec")
+    show(page, "promise")
+    assert page.input_value("#diversity-0") == "2"
+    page.fill("#diversity-0", "two")
+    page.click("#next")
+    page.wait_for_selector("#message:has-text('must be a number')")  # and it says what was not applied
+    assert page.url.endswith("/promise")
+
+
+def test_two_tabs_of_a_session_do_not_overwrite_each_other(page):
+    show(page, "promise")
+    other = page.context.new_page()
+    other.goto(page.url)
+    other.wait_for_selector("html[data-ready]")
+    page.fill("#k", "25")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#spec:has-text('k: 25')")
+    other.fill("#suppression", "5")
+    other.click("#apply")
+    other.wait_for_selector("#message:has-text('changed since this page was drawn')")
+    assert other.input_value("#k") == "25" and "suppression" not in other.inner_text("#spec")
+    for value in ("5", "6", "7"):  # one change after the other is no conflict
+        page.fill("#k", value)
+        page.keyboard.press("Enter")
+    page.wait_for_selector("#spec:has-text('k: 7')")
+    assert page.inner_text("#message") == ""
+    other.close()
+
+
+def test_a_refused_upload_says_why(chromium, tmp_path):
+    large = tmp_path / "large.csv"
+    large.write_text("age,town\n" + "33,Ayr\n" * 400_000)
+    table = write_people(tmp_path / "people.csv")
+    with (
+        started_studio(table, "--upload-limit", 1) as address,
+        first_page(chromium, address, viewport=WIDE) as page,
+    ):
+        show(page, "people")
+        page.set_input_files("#file", large)
+        page.click("#upload")
+        page.wait_for_selector("#message:has-text('limit of uploads')")

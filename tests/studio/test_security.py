@@ -12,6 +12,9 @@ import pytest
 pytest.importorskip("starlette", reason="the studio's packages are not installed")
 
 from kohort.studio.private_folder import private_folder, sweep
+from kohort.studio.security import Access
+from kohort.studio.server import _announce
+from kohort.studio.serving import Serving
 from kohort.studio.uploads import Refused, refuse_bomb, safe_name
 from studio.studio_client import HOST, ORIGIN, studio, write_people
 
@@ -38,6 +41,9 @@ def test_the_token_gives_a_strict_cookie_and_leaves_the_address(browser, strange
     cookie = answer.headers["set-cookie"].lower()
     assert "httponly" in cookie and "samesite=strict" in cookie
     assert browser.access.token.lower() not in cookie
+    stranger.cookies.clear()
+    again = stranger.get(f"/?token={browser.access.token}", follow_redirects=False)
+    assert again.status_code == 403 and "set-cookie" not in again.headers  # good for one use
 
 
 @pytest.mark.parametrize(
@@ -296,3 +302,18 @@ def test_the_folder_of_a_crashed_studio_is_swept_at_the_next_start(tmp_path):
     [left] = tmp_path.iterdir()
     with private_folder(tmp_path) as folder:
         assert [folder] == list(tmp_path.iterdir()) and not left.exists()
+
+
+def test_no_command_line_has_the_token(tmp_path, monkeypatch):
+    opened = []
+    monkeypatch.setattr("kohort.studio.server.webbrowser.open", opened.append)
+    monkeypatch.setattr("kohort.studio.server.threading.Thread", _AtOnce)
+    access, said = Access(frozenset({HOST}), 8000), []
+    _announce(Serving(), access, said.append, tmp_path)
+    assert access.token in said[0] and access.token not in opened[0]
+    assert access.token in (tmp_path / "open.html").read_text()
+
+
+class _AtOnce:
+    def __init__(self, target, args, daemon):
+        self.start = lambda: target(*args)

@@ -12,7 +12,7 @@ from kohort.problem.roles import Roles
 
 
 @dataclass(frozen=True)
-class Events:
+class EventsAsked:
     """A table of events, several for each person, that is published beside the table of people.
 
     key      the column that both tables have: whose record it is

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,44 +11,94 @@ from typing import Any
 from kohort.data.column import Column as Coded
 from kohort.data.hierarchies.build_hierarchy import Builder
 from kohort.data.hierarchy import Hierarchy
-from kohort.errors import InputError
+from kohort.errors import InputError, did_you_mean
 from kohort.parameters import check_option, shown
 from kohort.problem.promises import ItemInference, KAnonymity, KmAnonymity
 from kohort.problem.roles import OF_ONE_COLUMN, Role
 from kohort.profiling.roles import suggest_hierarchy
 from kohort.statement.approval import Analyses, Recipient, read_context
 from kohort.statement.columns import Column, columns_of, hierarchy_of, texts_in_order
-from kohort.statement.events import Events
+from kohort.statement.events import EventsAsked
 from kohort.statement.items import Items
 from kohort.statement.options import OPTIONS
 from kohort.statement.privacy import Promise
 from kohort.statement.statement import Statement
+from kohort.statement.words import INSTEAD, ColumnWords, Events, Ledger, Person
 from kohort.tables.table import Table
 
 Source = Builder | Hierarchy | str | Path | Mapping[str, Any] | None
 
 
+KEYWORDS: dict[str, Any] = {
+    **{name: declared.default for name, declared in OPTIONS.items()},
+    "sensitive": (),
+    "identifiers": (),
+    "insensitive": (),
+    "privacy": (),
+    "recipients": (),
+    "others": "error",
+    "on_missing": "error",
+    "orphans": "error",
+    **dict.fromkeys(
+        ("events", "quasi_identifiers", "items", "person", "k", "key", "ledger", "context", "utility")
+    ),
+    **dict.fromkeys(("household", "weight", "history", "weights", "publish", "orders", "joins")),
+}
+"""Every keyword that states something, with its default."""
+_CALL = ("data", "spec", "progress", "stop", "header")  # keywords of the call itself
+
+
+def spelled_out(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The keywords with all defaults, and nouns taken apart: a ledger is its file, and how it is used."""
+    for name, value in given.items():
+        if name not in KEYWORDS and name not in _CALL:
+            raise TypeError(f"There is no keyword {name!r}. {did_you_mean(name, KEYWORDS)}")
+        if name in INSTEAD and value is not None and not _is_default(name, value):
+            old = f"{name!r} is an old keyword. Write {INSTEAD[name]} instead."
+            warnings.warn(old, FutureWarning, stacklevel=3)
+    found = {**KEYWORDS, **given}
+    parts: dict[str, Any] = {}
+    if isinstance(person := found["person"], Person):
+        linked = {person.column: "pseudonym"} if person.linked else person.column
+        history = None if person.slot is None else {"slot": person.slot}
+        parts |= {"household": person.household, "weight": person.weight, "history": history}
+        found["person"] = linked
+    if isinstance(ledger := found["ledger"], Ledger):
+        parts |= {"again": ledger.again, "counterfeits": ledger.counterfeits}
+        found["ledger"] = ledger.path
+    if isinstance(events := found["events"], Events):
+        parts |= {"orphans": events.orphans}
+        found["events"] = events.table
+    for name, value in parts.items():
+        if not _is_default(name, value):
+            if not _is_default(name, found[name]):
+                raise InputError(f"{name!r} is said twice. Keep {INSTEAD[name]}.")
+            found[name] = value
+    return found
+
+
+def _is_default(name: str, value: Any) -> bool:
+    return value is KEYWORDS.get(name) or (isinstance(value, (str, int)) and value == KEYWORDS.get(name))
+
+
 def from_keywords(given: Mapping[str, Any]) -> Statement:
-    """The statement that the keywords of `anonymize` make; files that they name are not read yet."""
+    """The statement that keywords make, as `spelled_out` gives them; files they name are not read yet."""
     items = _items(given["items"])
     if given["k"] is None and isinstance(given["privacy"], tuple) and not given["privacy"] and items is None:
         raise InputError("Say what is promised, such as k=10 or privacy=[ko.KAnonymity(10)].")
     trees = hierarchies_by_column(given["quasi_identifiers"], optional=items is not None)
     options = {name: given[name] for name in OPTIONS}
     by_column = isinstance(given["scheme"], Mapping)
-    of_items = {}
     if items is not None:
-        of_items = {"items_algorithm": items.algorithm, "items_weight": items.weight}
+        options |= {"items_algorithm": items.algorithm, "items_weight": items.weight}
     return Statement.of(
-        **{**options, **of_items, "scheme": None if by_column else given["scheme"]},
+        **{**options, "scheme": None if by_column else given["scheme"]},
         columns=_columns(given, trees, items, given["scheme"] if by_column else {}),
         others=given["others"],
         promises=_promises(given["privacy"], given["k"]),
         slot=_slot(given["history"]),
         events=_events(given),
         **_approval(given),
-        key=given["key"],
-        ledger=given["ledger"],
     )
 
 
@@ -59,29 +110,41 @@ def _columns(
         check_option(name, given[name], Mapping[str, kind] | None)  # type: ignore[valid-type]
     check_option("scheme", schemes, Mapping[str, str])
     named: dict[Role, Any] = {
-        "quasi-identifier": trees,
+        "quasi-identifier": given["quasi_identifiers"] or (),
         "sensitive": given["sensitive"],
         "identifier": given["identifiers"],
         "insensitive": given["insensitive"],
         "items": [] if items is None else [items.column],
         **{role: given[role] or () for role in OF_ONE_COLUMN},
     }
-    treatments = [given[key] for key in ("identifiers", "sensitive", "insensitive", *OF_ONE_COLUMN)]
-    columns = columns_of(
-        _roles(named),
-        hierarchy={name: tree for name, tree in trees.items() if tree is not None},
-        order={name: texts_in_order(name, values) for name, values in (given["orders"] or {}).items()},
-        on_missing=dict.fromkeys(trees, given["on_missing"]),
-        treatment={n: how for of in treatments if isinstance(of, Mapping) for n, how in of.items()},
-        join=given["joins"] or {},
-        weight=given["weights"] or {},
-        publish=given["publish"] or {},
-        scheme=schemes,
-    )
+    said: dict[str, dict[str, Any]] = {
+        "hierarchy": {name: tree for name, tree in trees.items() if tree is not None},
+        "order": {name: texts_in_order(name, values) for name, values in (given["orders"] or {}).items()},
+        "on_missing": dict.fromkeys(trees, given["on_missing"]),
+        "join": dict(given["joins"] or {}),
+        "weight": dict(given["weights"] or {}),
+        "publish": dict(given["publish"] or {}),
+        "scheme": dict(schemes),
+        "treatment": {},
+    }
+    for role, columns in named.items():
+        for name, words in columns.items() if isinstance(columns, Mapping) else ():
+            if isinstance(words, ColumnWords):
+                for key, value in words.said.items():
+                    said[key][name] = _as_column_has_it(key, name, value)
+            elif role != "quasi-identifier":
+                said["treatment"][name] = words
+    found = columns_of(_roles(named), **said)
     if items is not None:
         how = {name: getattr(items, name) for name in ("hierarchy", "separator", "multiset", "suppress")}
-        columns[items.column] = Column("items", **how)
-    return columns
+        found[items.column] = Column("items", **how)
+    return found
+
+
+def _as_column_has_it(key: str, name: str, value: Any) -> Any:
+    if key == "hierarchy":
+        return hierarchy_of(value)
+    return texts_in_order(name, value) if key == "order" else value
 
 
 def _approval(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -114,7 +177,7 @@ def _slot(history: Mapping[str, str] | None) -> str | None:
     return history["slot"]
 
 
-def _events(given: Mapping[str, Any]) -> Events | None:
+def _events(given: Mapping[str, Any]) -> EventsAsked | None:
     """What is asked of a table of events, where there is one."""
     if given["events"] is None:
         if given["orphans"] != "error":
@@ -123,7 +186,7 @@ def _events(given: Mapping[str, Any]) -> Events | None:
     keys = _names(given["person"] or ())
     if len(keys) != 1:
         raise InputError("Name the column that people and events both have: person='patient'.")
-    return Events(keys[0], orphans=given["orphans"])
+    return EventsAsked(keys[0], orphans=given["orphans"])
 
 
 def _items(items: Items | Mapping[str, Source] | str | None) -> Items | None:
@@ -168,7 +231,11 @@ def hierarchies_by_column(
     if not names:
         raise InputError("Name the quasi_identifiers: the columns that others may know.")
     given = quasi_identifiers if isinstance(quasi_identifiers, Mapping) else dict.fromkeys(names)
-    return {name: hierarchy_of(given[name]) for name in names}
+    return {name: _tree(given[name]) for name in names}
+
+
+def _tree(source: Any) -> Any:
+    return hierarchy_of(source.said.get("hierarchy") if isinstance(source, ColumnWords) else source)
 
 
 def _promises(privacy: Sequence[Promise] | Promise, k: int | None) -> tuple[Promise, ...]:

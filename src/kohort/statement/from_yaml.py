@@ -13,7 +13,7 @@ from kohort.parameters import fits, shown
 from kohort.problem.promises import KAnonymity
 from kohort.statement.approval import Analyses, Recipient, read_context
 from kohort.statement.columns import Column, columns_of, hierarchy_of
-from kohort.statement.events import Events
+from kohort.statement.events import EventsAsked
 from kohort.statement.items import BASKETS, BasketShape
 from kohort.statement.privacy import Privacy, read_privacy
 from kohort.statement.reader import As, Reader, Where
@@ -184,7 +184,7 @@ def _events(reader: Reader, content: Any, columns: dict[str, Column]) -> dict[st
             f"{', '.join(map(repr, both))} is given a role under 'attributes' and under 'events': give it "
             "one, in the table that has it."
         )
-    events = reader.told(where, lambda: Events(part.key, tuple(own), part.orphans))
+    events = reader.told(where, lambda: EventsAsked(part.key, tuple(own), part.orphans))
     return {"columns": columns | own, "events": events}
 
 

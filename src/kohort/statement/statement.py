@@ -15,7 +15,7 @@ from kohort.problem.promises import AlphaDeassociation, ItemInference, KAnonymit
 from kohort.problem.roles import Role, Roles
 from kohort.statement.approval import Analyses, Recipient
 from kohort.statement.columns import Column, columns_of
-from kohort.statement.events import Events
+from kohort.statement.events import EventsAsked
 from kohort.statement.items import BasketShape, Items
 from kohort.statement.options import OPTIONS, Options, options_of
 from kohort.statement.privacy import Promise, in_order, with_k
@@ -51,7 +51,7 @@ class Statement(Options):
     items_weight: Annotated[Share, _OF_ITEMS["weight"].option] = 0.5
     shape: BasketShape | None = None
     slot: str | None = None
-    events: Events | None = None
+    events: EventsAsked | None = None
     recipients: tuple[Recipient, ...] = ()
     context: Mapping[str, str] = field(default_factory=dict)
     utility: Analyses = field(default_factory=Analyses)

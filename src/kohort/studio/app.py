@@ -21,7 +21,7 @@ from starlette.staticfiles import StaticFiles
 
 from kohort.studio.pages import data, hierarchies, judge, people, promise, publish, roles, run
 from kohort.studio.pages.page import Page, back_to, form_of
-from kohort.studio.rendering import render
+from kohort.studio.rendering import render, words
 from kohort.studio.security import Access, Guard, HidingErrors
 from kohort.studio.session import Session
 from kohort.studio.spec_text import project_text
@@ -80,8 +80,8 @@ def _routes() -> list[Any]:
         Route("/sessions", _sessions),
         Route("/sessions.json", _sessions),
         *pages,
-        Route(f"{session}/undo", _of_session(_undo), methods=["POST"]),
-        Route(f"{session}/redo", _of_session(_redo), methods=["POST"]),
+        Route(f"{session}/undo", _of_session(_if_current(_undo)), methods=["POST"]),
+        Route(f"{session}/redo", _of_session(_if_current(_redo)), methods=["POST"]),
         Route(f"{session}/close", _of_session(_close), methods=["POST"]),
         Route(f"{session}/events", _of_session(_events)),
         Route(f"{session}/spec.yaml", _of_session(_spec)),
@@ -101,7 +101,7 @@ def _routes_of(page: Page, address: str) -> list[Route]:
         *(Route(f"{found}.json", _of_session(twin)) for found in addresses),
         *(Route(found, _of_session(shown)) for found in addresses),
         *(
-            Route(f"{found}/{name}", _of_session(action), methods=["POST"])
+            Route(f"{found}/{name}", _of_session(_if_current(action)), methods=["POST"])
             for name, action in page.actions.items()
             for found in addresses
         ),
@@ -120,6 +120,20 @@ def _of_session(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
     return handle
 
 
+def _if_current(action: Handler) -> Handler:
+    """The action, unless its form was drawn before the choices changed, as by another tab: then nothing."""
+
+    async def handle(session: Session, request: Request) -> Response:
+        if request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
+            drawn = (await form_of(request)).get("version", str(session.version))
+            if drawn != str(session.version):
+                session.message = ("error", words()["app"]["changed_elsewhere"])
+                return await _back_to_page(session, request)
+        return await action(session, request)
+
+    return handle
+
+
 async def _show(page: Page, session: Session, request: Request, *, as_json: bool) -> Response:
     if page.needs_table and not session.ready:
         if as_json:
@@ -127,7 +141,7 @@ async def _show(page: Page, session: Session, request: Request, *, as_json: bool
         return back_to(session, "data")
     facts = await page.facts(session, request)
     if as_json:
-        return JSONResponse(facts | {"spec": session.spec})
+        return JSONResponse(facts | {"spec": session.spec, "version": session.version})
     return render(page.name, session, request, facts)
 
 
@@ -199,7 +213,8 @@ async def _redo(session: Session, request: Request) -> Response:
 
 async def _back_to_page(session: Session, request: Request) -> Response:
     """The page where the button was, with the number that it had."""
-    page, _, number = (await form_of(request)).get("page", "data").partition("/")
+    sent_by = request.url.path.removeprefix(f"/s/{session.id}/").rpartition("/")[0] or "data"
+    page, _, number = (await form_of(request)).get("page", sent_by).partition("/")
     known = page if page in PAGES else "data"
     return back_to(session, f"{known}/{number}" if number.isdigit() else known)
 

@@ -25,6 +25,10 @@ def privacy_of(form: dict[str, str], sensitive: list[str], before: dict[str, Any
     k = _number(form.get("k", ""), "k", int)
     if k is None:
         raise WrongPromise("k is missing: type a whole number, at least 2.")
+    if k < 2:
+        raise WrongPromise(
+            "k = 1 promises nothing: everybody may stand alone. Type a whole number, at least 2."
+        )
     found = {"k": k} | {key: value for key, value in before.items() if key not in ("k", "m", *MODELS)}
     m = _number(form.get("m", ""), "m", int)
     if m is not None:

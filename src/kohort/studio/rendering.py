@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader, StrictUndefined
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
@@ -51,6 +52,7 @@ def _templates() -> Environment:
         ),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_shown,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -66,6 +68,20 @@ def _templates() -> Environment:
         isinstance(value, (int, float)) or bool(_SHARE.fullmatch(str(value)))
     )
     return found
+
+
+_HIDDEN = (0xAD, 0x61C, 0xFEFF, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x206A))
+_VISIBLE = {code: f"[U+{code:04X}]" for code in _HIDDEN}
+
+
+def _shown(value: Any) -> Any:
+    """A text with the characters that nobody sees, such as those that turn the direction, as what they are.
+
+    >>> _shown("name\u202exslx.")
+    'name[U+202E]xslx.'
+    """
+    plain = isinstance(value, str) and not isinstance(value, Markup) and not value.isascii()
+    return value.translate(_VISIBLE) if plain else value
 
 
 def number_text(value: Any) -> str:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _OPEN = 2  # runs whose releases stay in memory: two can be compared
 _MOST_POINTS = 600
+_ABOUT = ("title", "owner")  # what a release is called changes nothing of it
 
 
 @dataclass
@@ -52,6 +53,19 @@ class Run:
     def made(self) -> bool:
         """Whether there is a release."""
         return self.facts is not None
+
+    def faults(self, session: Session) -> dict[str, list[str]]:
+        """Why it is not to be published: it is `stale`, columns are `unconfirmed`, or a promise `fails`."""
+        asked = [
+            {key: spec.get(key) for key in spec if key not in _ABOUT} for spec in (self.spec, session.spec)
+        ]
+        same = asked[0] == asked[1] and (self.source, self.events) == (session.source, session.events)
+        found = {
+            "stale": [] if same else [str(self.number)],
+            "unconfirmed": session.unconfirmed(self.spec) if self.source == session.source else [],
+            "fails": [] if self.facts is None or self.facts["holds"] else [str(self.number)],
+        }
+        return {fault: names for fault, names in found.items() if names}
 
     @property
     def spec_path(self) -> Path:

@@ -61,6 +61,7 @@ class Access:
     password: str | None = None
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     cookie: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+    used: list[str] = field(default_factory=list)
 
     @property
     def cookie_name(self) -> str:
@@ -84,9 +85,13 @@ class Access:
             return False
         return found is not None and _same(found.value, self.cookie)
 
-    def is_token(self, query: bytes) -> bool:
+    def takes_token(self, query: bytes) -> bool:
+        """Whether the address has the token, which lets one browser in: then it is used up."""
         given = parse_qs(query.decode("latin-1")).get("token", [""])[0]
-        return self.password is None and _same(given, self.token)
+        right = self.password is None and not self.used and _same(given, self.token)
+        if right:
+            self.used.append(given)
+        return right
 
     async def is_password(self, given: str) -> bool:
         """Whether this is the password; a wrong one costs time."""
@@ -134,12 +139,13 @@ class Guard:
             return PlainTextResponse("Refused: this request comes from another site.", 403)
         if self.access.has_cookie(headers) or scope["path"].startswith(_FREE):
             return None
-        if scope["path"] == "/" and self.access.is_token(scope["query_string"]):
+        if scope["path"] == "/" and self.access.takes_token(scope["query_string"]):
             return self.access.let_in(RedirectResponse("/", 303))
         if self.access.password is not None:
             return RedirectResponse("/login", 303)
         return PlainTextResponse(
-            "Refused: open the studio by the whole address that it printed in the terminal, with its token.",
+            "Refused: open the studio by the whole address that it printed in the terminal, with its token. "
+            "It lets one browser in; for another one, start the studio again.",
             403,
         )
 

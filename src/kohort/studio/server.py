@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import html
 import socket
 import ssl
 import sys
@@ -31,7 +32,7 @@ def serve(serving: Serving, options: Callable[[Path], Options], say: Callable[[s
         port = listening.getsockname()[1]
         access = Access(_hosts(serving, port), port, secure=serving.secure, password=serving.password)
         app = make_app(access, replace(options(folder), paths_allowed=serving.is_local))
-        server = _Server(_config(serving, app), lambda: _announce(serving, access, say))
+        server = _Server(_config(serving, app), lambda: _announce(serving, access, say, folder))
         with contextlib.suppress(KeyboardInterrupt):  # uvicorn raises it again after it has ended cleanly
             server.run(sockets=[listening])
     if server.failed:
@@ -126,10 +127,20 @@ class _Server(uvicorn.Server):
             self._announce()
 
 
-def _announce(serving: Serving, access: Access, say: Callable[[str], None]) -> None:
+def _announce(serving: Serving, access: Access, say: Callable[[str], None], folder: Path) -> None:
     host = sorted(access.hosts)[0] if not serving.is_local else f"{LOOPBACK}:{access.port}"
     start = f"{'https' if serving.secure else 'http'}://{host}/"
     address = start if access.password is not None else f"{start}?token={access.token}"
     say(address)
     if serving.browser:
-        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+        threading.Thread(target=webbrowser.open, args=(_page_to(address, folder),), daemon=True).start()
+
+
+def _page_to(address: str, folder: Path) -> str:
+    """A page in the private folder that leads to the address, which holds the token.
+
+    All users of a machine can read by which address a browser was called.
+    """
+    page = folder / "open.html"
+    page.write_text(f'<meta http-equiv="refresh" content="0; url={html.escape(address)}">', encoding="utf-8")
+    return page.as_uri()

@@ -34,6 +34,10 @@ from kohort.studio.states import Opening, State
 Answer = Callable[[], Awaitable[Any]]
 
 _MOST_STATES = 200
+_AS_THEY_ARE = ("insensitive", "sensitive")  # roles whose values are published
+_WHO = ("identifier", "person", "household")  # roles of columns that say who somebody is
+_FEW = 20  # records below which a column without repeated values means nothing
+_NEARLY = 0.9  # the share of distinct values above which a column is nearly a key
 
 
 class Session:
@@ -46,6 +50,7 @@ class Session:
         self.desk = Worker()
         self.states: list[State] = [State()]
         self.place = 0
+        self.version = 0  # of the choices: every form tells from which one it was drawn
         self.profile: dict[str, Any] | None = None
         self.opening: Opening | None = None
         self.opening_events: Opening | None = None
@@ -135,11 +140,42 @@ class Session:
         spec = deepcopy(self.spec)
         how(spec)
         if spec != self.spec:
-            self._push(State(self.source, spec, said, self.events))
+            self._push(replace(self.state, spec=spec, said=said))
+
+    def confirm(self, name: str) -> None:
+        """Publish a column although it seems to name people."""
+        confirmed = self.state.confirmed | {name}
+        self._push(replace(self.state, said=f"{name} is published as it is", confirmed=confirmed))
+
+    def naming(self, spec: dict[str, Any]) -> list[str]:
+        """The columns that a spec publishes as they are though they seem to name people.
+
+        These are those that are suggested as identifiers or persons (keys, names, free text), and those in
+        which nearly every value is another one.
+        """
+        entries = attributes_of(spec)
+        return [
+            column["name"]
+            for column in ([] if self.of_baskets else self.columns)
+            if entries.get(column["name"], {}).get("role") in _AS_THEY_ARE
+            and self._seems_to_name(column, entries[column["name"]]["role"])
+        ]
+
+    def _seems_to_name(self, column: dict[str, Any], role: str) -> bool:
+        suggested = self.suggested_of(column["name"]).get("role", column["role"])
+        profile = self.events_profile if column.get("events") else self.profile
+        present = (profile or {})["records"] - column["nulls"]
+        nearly_unique = role == "insensitive" and present >= _FEW and column["distinct"] > _NEARLY * present
+        return suggested in _WHO or nearly_unique
+
+    def unconfirmed(self, spec: dict[str, Any]) -> list[str]:
+        """Those of them that nobody confirmed."""
+        return [name for name in self.naming(spec) if name not in self.state.confirmed]
 
     def _push(self, state: State) -> None:
         self.states = [*self.states[: self.place + 1], state][-_MOST_STATES:]
         self.place = len(self.states) - 1
+        self.version += 1
         self.frontier.forget()
 
     def undo(self) -> None:
@@ -151,6 +187,7 @@ class Session:
 
     def _move(self, place: int) -> None:
         before, self.place = self.source, place
+        self.version += 1
         self.frontier.forget()
         if self.source is not None and self.source != before and self._profile_of != self.source:
             self.spawn(self._profile(self.source))
@@ -219,7 +256,7 @@ class Session:
             opening.error = str(error)
         else:
             self._profiles_of_events[source] = found
-            self._push(State(self.source, spec, f"the events {source.name}", source))
+            self._push(replace(self.state, spec=spec, said=f"the events {source.name}", events=source))
             self.opening_events = None
         self.tell({"type": "opened"})
 
@@ -227,7 +264,7 @@ class Session:
         """Go on without the table of events; Undo takes that back, too."""
         self.opening_events = None
         if self.events is not None or "events" in self.spec:
-            self._push(State(self.source, without_events(self.spec), "no events"))
+            self._push(replace(self.state, spec=without_events(self.spec), said="no events", events=None))
 
     def _tell_events(self, facts: dict[str, Any]) -> None:
         if self.opening_events is not None:

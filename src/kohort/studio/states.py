@@ -10,12 +10,16 @@ from kohort.studio.source import Source
 
 @dataclass(frozen=True)
 class State:
-    """What Undo goes back to: the table, its events and the spec, and what was done to get here."""
+    """What Undo goes back to: the table, its events and the spec, and what was done to get here.
+
+    confirmed  the columns that are to be published though they seem to name people
+    """
 
     source: Source | None = None
     spec: dict[str, Any] = field(default_factory=dict)
     said: str = ""
     events: Source | None = None
+    confirmed: frozenset[str] = frozenset()
 
 
 @dataclass

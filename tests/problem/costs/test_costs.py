@@ -15,7 +15,7 @@ from kohort.data.column import code_column
 from kohort.data.domain import GeneralizedValues
 from kohort.errors import InputError
 from kohort.problem.attribute import Attribute, tight_domain
-from kohort.problem.costs import COSTS, SeparableCost, cost_named
+from kohort.problem.costs import COSTS, CellCost, SeparableCost, cost_named
 from kohort.verification.measure import PublishedTable, measure_costs
 from kohort.verification.reading import read_column
 from strategies import cases
@@ -66,6 +66,16 @@ def test_hierarchical_discernibility_of_self_employed_is_4_19ths_and_1_16th():
     assert costs_of([work], [all_of_them])["hierarchical-discernibility"] == pytest.approx(
         50 * 4 / 19 + 200 / 16
     )
+
+
+@pytest.mark.parametrize("cost", [cost for cost in COSTS.values() if issubclass(cost, CellCost)])
+def test_a_cell_costs_its_block_times_the_factor_of_its_original_less_its_offset(cost):
+    work = attribute(["Inc"] * 5 + ["Not-inc"] * 20 + ["Private"] * 75, WORK_CLASS)
+    nodes, counts, n = work.nodes(), work.leaf_counts, len(work.column)
+    published = np.full(len(counts), int(np.argmax(nodes.mass)))
+    cost = cost()
+    price = cost.block(nodes)[published] * cost.factors(counts, n, 1.0) - cost.offsets(counts, n, 1.0)
+    assert cost.by_original(nodes, published, counts) == pytest.approx(price)
 
 
 def test_ncp_of_the_cut_to_a_is_2_5_elevenths():

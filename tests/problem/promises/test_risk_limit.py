@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import kohort as ko
@@ -26,6 +26,8 @@ SIZES = st.lists(st.integers(1, 12), min_size=1, max_size=8)
 LIMITS = st.fractions(Fraction(1, 20), 1, max_denominator=24)
 
 
+@example(sizes=[1, 3], limit=Fraction(1, 2), of="average", strict=False)  # just the limit
+@example(sizes=[1, 3], limit=Fraction(1, 2), of="average", strict=True)
 @given(sizes=SIZES, limit=LIMITS, of=st.sampled_from(["maximum", "average"]), strict=st.booleans())
 def test_a_limit_against_the_sample_is_judged_as_by_definition(sizes, limit, of, strict):
     model, counts = RiskLimit(limit, of, strict=strict), ClassCounts.of_sizes(np.array(sizes))
@@ -45,6 +47,7 @@ def test_a_limit_against_the_population_is_judged_as_by_definition(sizes, limit,
     assert model.holds(counts).all() == keeps(risks, float(limit), of, strict=True)
 
 
+@example(sizes=[1, 3], limit=Fraction(1, 2), share=Fraction(1, 4), strict=True)  # just the share
 @given(sizes=SIZES, limit=LIMITS, share=st.fractions("1/20", "19/20"), strict=st.booleans())
 def test_a_limit_for_a_share_of_records_is_judged_as_by_definition(sizes, limit, share, strict):
     model, counts = RiskLimit(limit, strict=strict, share=share), ClassCounts.of_sizes(np.array(sizes))
@@ -58,6 +61,12 @@ def test_a_limit_for_a_share_is_also_judged_against_the_population(sizes, limit,
     model = RiskLimit(limit, "maximum", "population", sampling_fraction=0.3, share=share)
     risks = [population_risk(size, 0.3) for size in sizes for _ in range(size)]
     assert measured(model, sizes) == share_above(risks, float(limit), True)
+
+
+def test_a_limit_that_is_just_met_needs_one_more_where_it_is_strict():
+    everybody = {"against": "population", "sampling_fraction": 1}
+    assert RiskLimit(0.1, **everybody, strict=False).least_class == 10
+    assert RiskLimit(0.1, **everybody, strict=True).least_class == 11
 
 
 @pytest.mark.parametrize("share", [0.002, 0.01, 0.3, 0.5, 0.501, 0.9, 0.999])

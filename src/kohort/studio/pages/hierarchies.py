@@ -46,7 +46,7 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
     if chosen is None:
         return found
     hierarchy = _hierarchy(session, chosen["name"])
-    found |= {"parameter": builders.parameter_of(hierarchy), "version": session.place}
+    found |= {"parameter": builders.parameter_of(hierarchy)}
     try:
         seen = await session.ask_column("hierarchy", chosen["name"], hierarchy=hierarchy)
     except JobError as error:
@@ -119,7 +119,7 @@ async def _edit(session: Session, request: Request) -> Response:
     """Edit the tree by hand: JSON in, JSON out, because the page does it without a reload."""
     name = column_named(session, str(request.path_params["number"]))
     asked = await request.json()
-    if name not in session.attributes or asked.get("version") != session.place:
+    if name not in session.attributes or asked.get("version") != session.version:
         return JSONResponse(
             {"error": "The tree has changed since this page was shown. Look at it again."}, 409
         )
@@ -139,7 +139,7 @@ async def _edit(session: Session, request: Request) -> Response:
     except (KeyError, TypeError, ValueError):
         return JSONResponse({"error": "This edit cannot be read."}, 400)
     _set(session, name, as_spec(tree), f"{asked['edit']} in the hierarchy of {name}")
-    return JSONResponse({"version": session.place})
+    return JSONResponse({"version": session.version})
 
 
 async def _import(session: Session, request: Request) -> Response:

@@ -26,6 +26,7 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
     return {
         "run": run.snapshot(),
         "made": made,
+        "faults": run.faults(session),
         "judging": run.judging,
         "not_judged": run.not_judged,
         "parts": run.parts,

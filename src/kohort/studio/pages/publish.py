@@ -35,6 +35,7 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
     return {
         "run": run.snapshot(),
         "made": made,
+        "faults": run.faults(session),
         "files": [{"name": name, **_about(name)} for name in run.files],
         "formats": _formats(run),
         "signed": request.app.state.options.sign is not None,
@@ -77,7 +78,7 @@ def checklist(run: Run, session: Session) -> list[dict[str, Any]]:
             "text": texts["cautions"] if facts["cautions"] else texts["no_cautions"],
             "done": not facts["cautions"],
         },
-        {"text": texts["same_spec"], "done": run.spec == session.spec},
+        {"text": texts["same_spec"], "done": "stale" not in run.faults(session)},
         {"text": texts[same], "done": not facts["cut_by_time"]},
         {"text": texts["named"], "done": bool(run.spec.get("title") and run.spec.get("owner"))},
         {"text": texts["written"], "done": bool(run.files)},
@@ -160,6 +161,9 @@ async def _write(session: Session, request: Request) -> Response:
     if run is None or not run.held or ending not in _formats(run):
         session.message = ("error", "This release is no longer in memory. Make it again on the page Run.")
         return back_to(session, "publish")
+    if run.faults(session):
+        session.message = ("error", words()["publish"]["blocked"])
+        return back_to(session, f"publish/{run.number}")
     folder = run.folder / "files"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o700)

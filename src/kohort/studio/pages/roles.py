@@ -10,6 +10,7 @@ from starlette.responses import Response
 from kohort.studio.events import attributes_of
 from kohort.studio.jobs import JobError
 from kohort.studio.pages.page import Page, back_to, form_of
+from kohort.studio.rendering import words
 from kohort.studio.session import Session
 
 ROLES = (
@@ -59,10 +60,26 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
         "columns": shown,
         "roles": ROLES,
         "unique": unique,
+        "naming": {name: name in session.state.confirmed for name in session.naming(session.spec)},
+        "person_lost": _person_lost(session),
         "quasi_identifiers": counted,
         "key": None if session.events is None else session.spec["events"]["key"],
         "items_of_events": session.spec.get("events", {}).get("items"),
     }
+
+
+def _person_lost(session: Session) -> list[str]:
+    """The columns that seem to say whose record it is, or once did, where records are counted."""
+    if session.only("person") or session.only("household") or session.events is not None:
+        return []
+    once = [
+        name
+        for state in session.states[: session.place + 1]
+        if state.source == session.source
+        for name, entry in attributes_of(state.spec).items()
+        if entry.get("role") == "person"
+    ]
+    return list(dict.fromkeys([*(c["name"] for c in session.columns if c["role"] == "person"), *once]))
 
 
 async def _choose(session: Session, request: Request) -> Response:
@@ -70,6 +87,17 @@ async def _choose(session: Session, request: Request) -> Response:
     name, role = column_named(session, form.get("column", "")), form.get("role", "")
     if name is not None and role in _offered(session, name):
         session.change(f"the role of {name}", lambda spec: give_role(session, spec, name, role))
+    return back_to(session, "roles")
+
+
+async def _confirm(session: Session, request: Request) -> Response:
+    """Publish a column that seems to name people, once its name is typed."""
+    form = await form_of(request)
+    name = column_named(session, form.get("column", ""))
+    if name is not None and form.get("typed", "").strip() == name.strip():
+        session.confirm(name)
+    else:
+        session.message = ("error", words()["roles"]["confirm_wrong"])
     return back_to(session, "roles")
 
 
@@ -140,4 +168,4 @@ def drop_lost_promises(spec: dict[str, Any]) -> None:
         privacy.pop("m", None)
 
 
-PAGE = Page("roles", facts, {"choose": _choose})
+PAGE = Page("roles", facts, {"choose": _choose, "confirm": _confirm})

@@ -6,6 +6,7 @@ let pressed = false; // whether a button of the mouse, or a finger, is down
 let asked = 0; // how many pages were asked for so far
 let newest = 0; // the number of the page that is shown
 const touched = new Map(); // fields that somebody filled in and did not send yet: how many pages were asked for then
+let last = Promise.resolve(); // ends when all that was sent is answered
 const onTheWay = new Set(); // what is being sent, so that Enter does not send a form twice
 
 // Calls a function now and after every change of the page.
@@ -20,7 +21,17 @@ export async function showPage(address, options = {}) {
   asked += 1;
   const number = asked;
   const response = await fetch(address, options);
-  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  await showText(await response.text(), response.url, number, options.method === "POST" ? number : 0);
+}
+
+// Shows a page that somebody else asked for, such as the answer to an upload.
+export async function showAnswer(text, url) {
+  asked += 1;
+  await showText(text, url, asked, asked);
+}
+
+async function showText(text, url, number, since) {
+  const page = new DOMParser().parseFromString(text, "text/html");
   await released();
   if (number < newest) {
     const message = page.getElementById("message");
@@ -28,7 +39,7 @@ export async function showPage(address, options = {}) {
     return;
   }
   newest = number;
-  show(page, response, unsent(options.method === "POST" ? number : 0));
+  show(page, url, unsent(since));
 }
 
 // The fields that were filled in since a page was asked for: its answer knows nothing of them.
@@ -39,7 +50,7 @@ function unsent(since) {
 }
 
 // Puts the parts of a page in place, and keeps focus and scrolling where they were.
-function show(page, response, kept) {
+function show(page, url, kept) {
   if (!page.getElementById("live")) {
     location.reload();
     return;
@@ -58,7 +69,7 @@ function show(page, response, kept) {
   const details = document.querySelector("aside details");
   if (details && spec === false) details.open = false;
   document.title = page.title;
-  if (response.url && response.url !== location.href) history.replaceState(null, "", response.url);
+  if (url && url !== location.href) history.replaceState(null, "", url);
   if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
   document.dispatchEvent(new Event("shown"));
 }
@@ -81,16 +92,24 @@ export function say(text, kind = "error") {
   document.getElementById("message").replaceChildren(line);
 }
 
-async function send(form, submitter) {
+// Sends a form. One after the other: each tells the version of the choices that the answer to the one before showed.
+function send(form, submitter) {
   const content = new URLSearchParams(new FormData(form, submitter));
+  content.delete("version");
   const key = `${form.action} ${content}`;
-  if (onTheWay.has(key)) return;
+  if (onTheWay.has(key)) return last;
   onTheWay.add(key);
   for (const field of form.elements) touched.delete(field.id);
+  last = last.then(() => post(form.action, content, key));
+  return last;
+}
+
+async function post(address, content, key) {
   const main = document.getElementById("main");
   main.setAttribute("aria-busy", "true");
+  content.set("version", document.getElementById("live").dataset.version);
   try {
-    await showPage(form.action, { method: "POST", body: content });
+    await showPage(address, { method: "POST", body: content });
   } catch {
     say("The studio does not answer. Is it still running?");
   } finally {
@@ -99,7 +118,29 @@ async function send(form, submitter) {
   }
 }
 
+// The forms whose fields were filled in and not sent: what is typed counts, without a press of their buttons.
+// Not those that open a table or write files, which one does by a button only.
+function filledIn(other) {
+  const fields = [...touched.keys()].map((id) => document.getElementById(id));
+  const forms = new Set(fields.map((field) => field?.closest("form[data-live]:not([data-by-button])")));
+  return [...forms].filter((form) => form && form !== other);
+}
+
+// Goes to another page once what was typed is sent; stays where that is refused, with the reason.
+async function leave(address) {
+  for (const form of filledIn()) send(form);
+  await last;
+  if (!document.querySelector("#message .error")) location.assign(address);
+}
+
 export function liveForms() {
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[href]");
+    if (!link || link.download || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (link.origin !== location.origin || link.hash || !(filledIn().length || onTheWay.size)) return;
+    event.preventDefault();
+    leave(link.href);
+  });
   document.addEventListener("pointerdown", () => { pressed = true; }, true);
   for (const kind of ["pointerup", "pointercancel", "dragend"]) {
     document.addEventListener(kind, () => { setTimeout(() => { pressed = false; }); }, true);
@@ -109,6 +150,7 @@ export function liveForms() {
     const form = event.target;
     if (!form.matches("form[data-live]")) return;
     event.preventDefault();
+    for (const other of filledIn(form)) send(other);
     send(form, event.submitter);
   });
   document.addEventListener("change", (event) => {

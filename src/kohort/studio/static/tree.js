@@ -30,7 +30,7 @@ export function treeEditor() {
 
 async function edit(what, nodes, more = {}) {
   const part = editor();
-  const content = { edit: what, nodes, version: Number(part.dataset.version), ...more };
+  const content = { edit: what, nodes, version: Number(document.getElementById("live").dataset.version), ...more };
   const response = await fetch(part.dataset.edit, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
