@@ -16,19 +16,16 @@ from kohort.data.counting import distinct_rows
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InfeasibleError, InputError, UnsupportedError, counted
-from kohort.job.columns import sensitive_attributes
 from kohort.job.maps import Maps
 from kohort.job.notes import formula_notes
 from kohort.job.order import settle_order
-from kohort.job.people import persons_of
-from kohort.job.prepare import Prepared, settled_roles
+from kohort.job.prepare import Prepared, prepare, settled_roles
 from kohort.job.public import HoldsOriginal, committed
 from kohort.job.publish import Published, publish
-from kohort.job.withheld import withheld_notes
+from kohort.job.withheld import holds_in, withheld_notes
 from kohort.pipeline.verify_release import verify_published
 from kohort.problem.attribute import Attribute
-from kohort.problem.promises import NO_CONTEXT, KAnonymity, Model
-from kohort.problem.sensitive import group_counts
+from kohort.problem.promises import KAnonymity, Model
 from kohort.recoding.recoding import PublishedColumn, Recoding
 from kohort.statement import Statement
 from kohort.tables.table import Table
@@ -113,19 +110,12 @@ def apply_maps(
     _refuse_nulls(columns, request)
     read = {column.name: maps.columns[column.name].published(column.texts) for column in columns}
     labels = {name: shown for name, (shown, _) in read.items()}
-    persons = persons_of(dataset, roles)
-    prepared = Prepared(
-        dataset,
-        request,
-        roles,
-        tuple(Attribute(column, _two_levels(column.texts, labels[column.name])) for column in columns),
-        sensitive_attributes(dataset, request, roles, persons),
-        persons=persons,
-    )
     lacking = {c.name: int(c.counts[~np.array(read[c.name][1], dtype=bool)].sum()) for c in columns}
     unknown = {name: n for name, n in lacking.items() if n}
     if unknown and unseen == "error":
         raise InputError(_unknown_message(unknown))
+    trees = {column.name: _two_levels(column.texts, labels[column.name]) for column in columns}
+    prepared = prepare(dataset, request.with_columns(hierarchy=trees))
     recoding = _Mapped(labels, np.zeros(dataset.n_records, dtype=bool))
     if request.suppression:
         recoding = replace(recoding, withheld=_withheld(prepared, recoding))
@@ -206,7 +196,7 @@ def _withheld(prepared: Prepared, recoding: Recoding) -> np.ndarray:
                 f"Maps cannot be applied under {model.name}, a promise about a whole table. Make a "
                 "release of this table with 'kohort anonymize'."
             )
-        fails |= ~_holds(model, prepared, class_of, sizes)
+        fails |= ~holds_in(model, prepared.sensitive, prepared.persons, class_of)
     starred = np.logical_and.reduce(
         [np.array([label == STAR for label in column.labels])[column.of_record] for column in columns]
     )
@@ -240,13 +230,6 @@ def _starred_note(n_starred: int, suppression: float) -> list[str]:
         "they "
         "count as a class of their own, not as withheld."
     ]
-
-
-def _holds(model: Model, prepared: Prepared, class_of: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Per class whether it satisfies a model."""
-    of = None if model.attribute is None else prepared.sensitive[model.attribute]
-    counts = group_counts(model, of, class_of, prepared.persons, slice(None), len(sizes))
-    return model.holds(counts, NO_CONTEXT if of is None else of.context)
 
 
 def _verified(prepared: Prepared, published: Published) -> Verdict:

@@ -149,13 +149,7 @@ def _for_histories(problem: Problem, request: Statement) -> Choice:
     People with the same slots are a part, which is solved by itself; the largest one decides.
     """
     largest, *others = (wide_problem(problem, part) for part in parts_of(problem))
-    choice = _for_table(largest, replace(request, suppressed="drop"), None, others)
-    if not issubclass(ALGORITHMS[choice.name].recoding, Groups):
-        able = [name for name, other in ALGORITHMS.items() if issubclass(other.recoding, Groups)]
-        raise UnsupportedError(
-            f"{choice.name} publishes a value in one way wherever it occurs, and linked records are "
-            f"published in groups of people. Choose one of {', '.join(able)}."
-        )
+    choice = _in_groups(largest, request, "linked records are published in groups of people", others)
     why = tuple(
         f"Of the people whose records are linked, by the largest part: {note}" for note in choice.notes
     )
@@ -166,19 +160,25 @@ def _for_histories(problem: Problem, request: Statement) -> Choice:
 
 def _for_ledger(problem: Problem, request: Statement, standing: Standing) -> Choice:
     """The algorithm for newcomers, within the one that keeps what earlier releases said."""
-    choice = _for_table(problem, replace(request, suppressed="drop"), None)
-    if not issubclass(ALGORITHMS[choice.name].recoding, Groups):
-        able = [name for name, other in ALGORITHMS.items() if issubclass(other.recoding, Groups)]
-        raise UnsupportedError(
-            f"{choice.name} publishes a value in one way wherever it occurs, and with a ledger groups of "
-            f"people stay together. Choose one of {', '.join(able)}."
-        )
+    choice = _in_groups(problem, request, "with a ledger groups of people stay together")
     way = WAYS[request.again](choice.solver, standing)
     if isinstance(way, MInvariance):
         way = replace(way, counterfeits=request.counterfeits)
     found = replace(choice, solver=way)
     found.solver.refuse(problem)
     return found
+
+
+def _in_groups(problem: Problem, request: Statement, because: str, others: Sequence[Problem] = ()) -> Choice:
+    """The algorithm for people in groups; refused where it makes none, and `because` says what needs them."""
+    choice = _for_table(problem, replace(request, suppressed="drop"), None, others)
+    if not issubclass(ALGORITHMS[choice.name].recoding, Groups):
+        able = [name for name, other in ALGORITHMS.items() if issubclass(other.recoding, Groups)]
+        raise UnsupportedError(
+            f"{choice.name} publishes a value in one way wherever it occurs, and {because}. Choose one of "
+            f"{', '.join(able)}."
+        )
+    return choice
 
 
 def _asked(request: Statement) -> Algorithm:

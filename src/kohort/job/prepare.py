@@ -87,6 +87,8 @@ class Prepared:
         cost = cost_named(request.cost if self.attributes else "ncp")
         if self.attributes:
             self._refuse_limits()
+        if not all(model.survives_unions for model in request.models):
+            _refuse_lookalikes(self.attributes, null_is_star=request.nulls == "star")
         return Problem(
             attributes=self.attributes,
             models=search_models(request, self.n_people) if self.attributes else (),
@@ -164,8 +166,6 @@ def prepare(dataset: Table, request: Statement, events: Table | None = None) -> 
 def _prepared(dataset: Table, request: Statement, files: TwoFiles | None = None) -> Prepared:
     roles = settled_roles(dataset, request)
     quasi_identifiers = roles.having("quasi-identifier")
-    if request.items is not None and not quasi_identifiers:
-        return Prepared(dataset, request, roles, (), {}, items_problem(dataset, request), files=files)
     refuse_many_attributes(len(quasi_identifiers))
     if request.suppressed == "drop" and request.suppression > 0:
         _refuse_dropping(request.models)
@@ -177,8 +177,6 @@ def _prepared(dataset: Table, request: Statement, files: TwoFiles | None = None)
     check_population(population_of(request.models), dataset, quasi_identifiers)
     attributes = build_attributes(dataset, request, roles)
     _refuse_no_numbers(attributes, request)
-    if not all(model.survives_unions for model in request.models):
-        _refuse_lookalikes(attributes, null_is_star=request.nulls == "star")
     items = items_problem(dataset, request)
     joined = () if files is None else (files.nothing, files.columns_of_events)
     histories = histories_of(dataset, request, *joined)

@@ -25,6 +25,19 @@ def starred(columns: Sequence[pa.Array | None]) -> np.ndarray:
     return np.logical_and.reduce([pc.fill_null(part, False).to_numpy(zero_copy_only=False) for part in parts])
 
 
+def holds_in(
+    model: Model,
+    sensitive: Mapping[str, SensitiveAttribute],
+    persons: np.ndarray | None,
+    class_of: np.ndarray,
+    records: np.ndarray | slice = slice(None),
+) -> np.ndarray:
+    """Per class whether it satisfies a model; `class_of` is the class of each of these records."""
+    of = None if model.attribute is None else sensitive[model.attribute]
+    counts = group_counts(model, of, class_of, persons, records, int(class_of.max(initial=0)) + 1)
+    return model.holds(counts, NO_CONTEXT if of is None else of.context)
+
+
 def broken_by(
     models: Sequence[Model],
     sensitive: Mapping[str, SensitiveAttribute],
@@ -36,14 +49,9 @@ def broken_by(
     records  per record whether it is one of them
     persons  the number of each record's person, where people have several
     """
-
-    def holds(model: Model) -> bool:
-        of = None if model.attribute is None else sensitive[model.attribute]
-        one_class = np.zeros(int(records.sum()), dtype=np.int64)
-        counts = group_counts(model, of, one_class, persons, records, 1)
-        return bool(model.holds(counts, NO_CONTEXT if of is None else of.context)[0])
-
-    return ", ".join(_name(model) for model in models if not holds(model)) or None
+    one_class = np.zeros(int(records.sum()), dtype=np.int64)
+    broken = [model for model in models if not holds_in(model, sensitive, persons, one_class, records)[0]]
+    return ", ".join(map(_name, broken)) or None
 
 
 def _name(model: Model) -> str:

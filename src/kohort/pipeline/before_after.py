@@ -17,7 +17,7 @@ from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.job.people import weights_of
 from kohort.job.publish import labelled
-from kohort.pipeline.size_counts import SizeCounts
+from kohort.job.size_counts import SizeCounts
 from kohort.problem.attribute import Attribute
 from kohort.problem.histories import Histories
 from kohort.problem.promises import PersonCells

@@ -16,8 +16,8 @@ import numpy as np
 
 from kohort.data.column import Column
 from kohort.errors import percent
+from kohort.job.size_counts import SizeCounts
 from kohort.pipeline.before_after import BeforeAfter, Classes, Side
-from kohort.pipeline.size_counts import SizeCounts
 
 BINS = 10  # of how sure a guess is
 _RISKIEST = 10

@@ -43,10 +43,6 @@ class Pseudonym(Treatment):
             part.table.column(column), secret.fresh if self.fresh else secret.key, join=self.join
         )
 
-    def published_type(self, kind: pa.DataType) -> pa.DataType | None:
-        alone = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind)
-        return pa.string() if alone else None  # 7.0 is 7, but not in a column with 7.5
-
 
 class Mask(Treatment):
     """The same for every record."""
@@ -57,9 +53,6 @@ class Mask(Treatment):
 
     def publish(self, column: str, part: Part, secret: Secret) -> pa.Array:
         return _dictionary(np.zeros(part.table.n_records, dtype=np.int32), [MASK])
-
-    def published_type(self, kind: pa.DataType) -> pa.DataType | None:
-        return pa.string()
 
 
 def pseudonyms(column: Column, key: bytes | None, *, join: str | None = None) -> pa.DictionaryArray:

@@ -61,17 +61,6 @@ def _numbers(column: Column) -> np.ndarray:
     return known[np.minimum(column.codes, len(column.numbers))]
 
 
-class OfSingleNumbers(OfNumbers):
-    """A perturbation of numbers of which each is changed by itself."""
-
-    scope: ClassVar[Scope] = "record"
-
-    def published_type(self, kind: pa.DataType) -> pa.DataType | None:
-        if pa.types.is_integer(kind):
-            return pa.int64() if self.keeps_whole else pa.float64()
-        return pa.float64() if pa.types.is_floating(kind) else None
-
-
 @dataclass(frozen=True)
 class Noise(OfNumbers):
     """Normally distributed noise; its standard deviation is `size` times that of the column.
@@ -153,7 +142,7 @@ class _FreePlaces:
 
 
 @dataclass(frozen=True)
-class Limits(OfSingleNumbers):
+class Limits(OfNumbers):
     """Top and bottom coding: numbers below `bottom` become `bottom`, those above `top` become `top`.
 
     >>> Limits(None, 90).describe()
@@ -161,6 +150,7 @@ class Limits(OfSingleNumbers):
     """
 
     name: ClassVar[str] = "limits"
+    scope: ClassVar[Scope] = "record"
     bottom: Number | None
     top: Number | None
 
@@ -201,7 +191,7 @@ class Limits(OfSingleNumbers):
 
 
 @dataclass(frozen=True)
-class Rounding(OfSingleNumbers):
+class Rounding(OfNumbers):
     """Numbers are rounded to the nearest multiple of `to`.
 
     >>> Rounding(5).describe()
@@ -209,6 +199,7 @@ class Rounding(OfSingleNumbers):
     """
 
     name: ClassVar[str] = "round"
+    scope: ClassVar[Scope] = "record"
     to: Number
 
     def __post_init__(self) -> None:

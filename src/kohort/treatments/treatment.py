@@ -69,10 +69,6 @@ class Treatment:
         """What is published in the place of a column; raises InputError for one that it is not for."""
         raise NotImplementedError
 
-    def published_type(self, kind: pa.DataType) -> pa.DataType | None:
-        """The type of what it publishes of a single record of such a column; None: that takes others, too."""
-        return None
-
     def refuse(self, attribute: Attribute) -> None:
         """Raise InputError for a quasi-identifier that it is not for."""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from fractions import Fraction
 from math import sqrt
@@ -67,30 +68,21 @@ def check_perturbed(
         return Check(title, False, f"Column {name!r} is missing.")
     known = None if original is None or rows is None else original.column(name)
     [(treatment, size)] = how.to_spec().items()
-    seen = _Seen(published.column(name), known, rows if sure else None, rows)
+    seen = _Seen(published.column(name), known, rows if sure else None, slice(None) if rows is None else rows)
     wrong = _WRONG[treatment](seen, size)
     if wrong is None:
         return Check(title, True, f"Column {name!r}: as far as it can be seen, {how.describe()}.")
     return Check(title, False, f"Column {name!r}: {wrong}.")
 
 
+@dataclass(frozen=True, eq=False)
 class _Seen:
     """A published column beside its original: `rows` are known for certain, `any_rows` fit at least."""
 
-    def __init__(
-        self,
-        after: Column,
-        before: Column | None,
-        rows: np.ndarray | slice | None,
-        any_rows: np.ndarray | slice | None,
-    ) -> None:
-        self.after, self.before, self.rows = after, before, rows
-        self.any_rows = slice(None) if any_rows is None else any_rows
-
-    @property
-    def numbers(self) -> np.ndarray | None:
-        """The published numbers; None if some values are none."""
-        return _numbers(self.after)
+    after: Column
+    before: Column | None
+    rows: np.ndarray | slice | None
+    any_rows: np.ndarray | slice
 
     @property
     def original(self) -> np.ndarray | None:
@@ -106,7 +98,7 @@ class _Seen:
 
 def _of_numbers(wrong: Callable[[_Seen, np.ndarray, Any], str | None]) -> Callable[[_Seen, Any], str | None]:
     def checked(seen: _Seen, size: Any) -> str | None:
-        after = seen.numbers
+        after = _numbers(seen.after)
         return "it does not hold numbers" if after is None else wrong(seen, after, size)
 
     return checked

@@ -17,8 +17,8 @@ from kohort.data.column import Column
 from kohort.data.compact_column import CountedColumn
 from kohort.data.domain import STAR
 from kohort.errors import UnsupportedError
+from kohort.job.size_counts import SizeCounts
 from kohort.pipeline.before_after import BeforeAfter, Classes, RecordCodes, Side
-from kohort.pipeline.size_counts import SizeCounts
 from kohort.pipeline.spark.arranging import PublishedThere
 from kohort.pipeline.spark.coding import ORIGINAL, PERSON, counted_values
 from kohort.problem.attribute import Attribute
