@@ -85,16 +85,14 @@ class StoredValues:
         coded = code_column(name, one_of_each, apart=apart)
         code_of = np.zeros(len(self.counts), dtype=np.int32)
         code_of[used] = coded.codes
-        same = bool((code_of[used] == used).all())
-        return CompactColumn(
-            name=name,
-            kind=coded.kind,
-            codes=_Coded(self.codes, None if same else code_of),  # type: ignore[arg-type]
-            texts=coded.texts,
-            numbers=coded.numbers,
-            listed=coded.listed,
-            apart=coded.apart,
-        )
+        return self.coded(coded, code_of)
+
+    def coded(self, column: Column, code_of: np.ndarray) -> CompactColumn:
+        """All records in the codes of a column, given the code of each value of the dictionary."""
+        used = np.flatnonzero(self.counts)
+        codes = _Coded(self.codes, None if (code_of[used] == used).all() else code_of)
+        known = column.texts, column.numbers, column.listed, column.apart
+        return CompactColumn(column.name, column.kind, codes, *known)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +134,14 @@ class CompactColumn(Column):
 
     def at(self, rows: np.ndarray | slice) -> np.ndarray:
         return self.__dict__["_coded"].at(rows)
+
+    def code_of_stored(self, stored: np.ndarray) -> np.ndarray | None:
+        """What the codes are looked up in, if it is by the very numbers of `stored`; else None."""
+        coded = self.__dict__["_coded"]
+        ours, theirs = (each.__array_interface__ for each in (coded.stored, stored))
+        if any(ours[what] != theirs[what] for what in ("data", "shape", "typestr", "strides")):
+            return None
+        return np.arange(int(stored.max(initial=0)) + 1) if coded.code_of is None else coded.code_of
 
     @cached_property
     def counts(self) -> np.ndarray:

@@ -54,6 +54,10 @@ class Table(ABC):
             self._columns[name] = self._coded(name)
         return self._columns[name]
 
+    def is_coded(self, name: str) -> bool:
+        """Whether the column is there in codes already."""
+        return name in self._columns
+
     def sensitive_column(self, name: str) -> Column:
         """The column in codes for counting different values: a number counts once, however it is written."""
         return self.column(name).with_equal_numbers_merged()

@@ -11,14 +11,16 @@ import pyarrow as pa
 
 from kohort.data.arrow_values import take_records
 from kohort.data.column import Column
-from kohort.data.counting import Pairs, count_pairs
+from kohort.data.counting import Pairs, count_pairs, stretches_of
 from kohort.errors import counted
 from kohort.problem.roles import Roles
 from kohort.tables.table import Table
+from kohort.verification.as_written import AsWritten, compare_codes
 from kohort.verification.reading import Reading
 from kohort.verification.scale import Scale, moment_as_written
 from kohort.verification.verdict import Check
 
+_IN_CACHE = 1 << 16  # records at a time
 _CLOCK = re.compile(r"^([0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]*[1-9])?)\.?0*$")
 
 
@@ -131,10 +133,24 @@ def check_together(published: Table, original: Table, names: Sequence[str]) -> l
 def _changed_values(published: Table, original: Table, name: str, rows: np.ndarray | slice) -> int:
     """The number of records with another value than in the original."""
     after, before = published.arrow(name), original.arrow(name)
-    if after.type == before.type and after.equals(_taken(before, rows)):
+    alike = after.type == before.type
+    if not isinstance(rows, slice) and original.is_coded(name):  # codes are taken sooner than values
+        own = original.column(name)
+        compare_codes(own, before)
+        if alike and isinstance(published, AsWritten) and published.has_codes_of(own, rows):
+            return 0
+    elif alike and after.equals(_taken(before, rows)):
         return 0
-    numbers_after, numbers_before = common_numbers(published, original, name)
-    return int((numbers_after != numbers_before[rows]).sum())
+    if not (_has_codes(after) and _has_codes(before)):
+        numbers_after, numbers_before = common_numbers(published, original, name)
+        return int((numbers_after != numbers_before[rows]).sum())
+    shown, own = published.column(name), original.column(name)
+    number_after, number_before = _common_numbers_of_codes(shown, own)
+    wrong = 0
+    for part in stretches_of(len(shown), _IN_CACHE):
+        originals = own.at(part if isinstance(rows, slice) else rows[part])
+        wrong += int(np.count_nonzero(number_after[shown.at(part)] != number_before[originals]))
+    return wrong
 
 
 def _taken(array: pa.ChunkedArray, rows: np.ndarray | slice) -> pa.ChunkedArray:
@@ -151,16 +167,22 @@ def common_numbers(published: Table, original: Table, name: str) -> tuple[np.nda
     """
     if _has_codes(published.arrow(name)) and _has_codes(original.arrow(name)):
         after, before = published.column(name), original.column(name)
-        number_of: dict[Any, int] = {}
-        of_code = [
-            np.array([number_of.setdefault(key, len(number_of)) for key in keys], dtype=np.int64)
-            for keys in _keys(after, before)
-        ]
-        return of_code[0][after.codes], of_code[1][before.codes]
+        number_after, number_before = _common_numbers_of_codes(after, before)
+        return number_after[after.codes], number_before[before.codes]
     known: dict[Any, int] = {}
     tables = [table.arrow(name).to_pylist() for table in (published, original)]
     lists = [[known.setdefault(_hashable(v), len(known)) for v in values] for values in tables]
     return np.array(lists[0]), np.array(lists[1])
+
+
+def _common_numbers_of_codes(after: Column, before: Column) -> tuple[np.ndarray, np.ndarray]:
+    """The same per code."""
+    number_of: dict[Any, int] = {}
+    left, right = (
+        np.array([number_of.setdefault(key, len(number_of)) for key in keys], dtype=np.int64)
+        for keys in _keys(after, before)
+    )
+    return left, right
 
 
 def _has_codes(array: pa.ChunkedArray) -> bool:

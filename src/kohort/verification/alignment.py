@@ -9,7 +9,7 @@ from math import sqrt
 import numpy as np
 
 from kohort.data.baskets import Baskets
-from kohort.data.counting import Pairs
+from kohort.data.counting import Pairs, stretches_of
 from kohort.errors import InputError, counted
 from kohort.tables.table import Table
 from kohort.verification.against_original import (
@@ -89,6 +89,28 @@ def _people(published: Table, original: Original, demands: Demands, found: Align
     return checks
 
 
+def _are_different(rows: np.ndarray | slice, n_published: int, n_originals: int) -> bool:
+    """Whether every published record has an original, and no two of them the same one."""
+    if isinstance(rows, slice):
+        return n_published == n_originals
+    if len(rows) != n_published or rows.min() < 0 or rows.max() >= n_originals:
+        return False
+    found = np.zeros(n_originals, dtype=bool)
+    found[rows] = True
+    return int(np.count_nonzero(found)) == n_published
+
+
+def _correlation(rows: np.ndarray) -> float:
+    """How records' numbers and their places in the table go together, from -1 to 1."""
+    n, mean = len(rows), float(rows.mean())
+    products = squares = 0.0
+    for part in stretches_of(n):
+        apart = rows[part] - mean
+        products += float(np.dot(np.arange(part.start, part.stop) - (n - 1) / 2, apart))
+        squares += float(np.dot(apart, apart))
+    return products / sqrt(squares * n * (n * n - 1) / 12)
+
+
 @dataclass(frozen=True, eq=False)
 class _Comparison:
     published: Table
@@ -104,25 +126,21 @@ class _Comparison:
 
     def _stated(self, rows: np.ndarray | slice) -> tuple[Check, ...]:
         """A failing check where the publisher does not state a different original for every record."""
-        n_originals, n_published = self.original.dataset.n_records, self.published.n_records
-        stated = np.arange(n_originals)[rows] if isinstance(rows, slice) else rows
-        times = np.bincount(stated, minlength=n_originals)
-        if len(stated) == n_published and len(times) == n_originals and times.max() < 2:
-            return self._order_told(stated)
+        if _are_different(rows, self.published.n_records, self.original.dataset.n_records):
+            return self._order_told(rows)
         detail = "Some original records are published more than once, or not all have an original."
         return (Check("records", False, detail),)
 
-    def _order_told(self, rows: np.ndarray) -> tuple[Check, ...]:
+    def _order_told(self, rows: np.ndarray | slice) -> tuple[Check, ...]:
         """A failing check where shuffled records follow the original order more than by chance: 1 in 10^11.
 
         The records of a person may stand together: then chance decides about people, not about records.
         """
-        person, n = self.demands.linked_by, len(rows)
+        person, n = self.demands.linked_by, self.published.n_records
         most = 1 if person is None else int(self.published.column(person).counts.max())
         if self.demands.shuffle is False or n < SIGMAS**2 * most + 2:
             return ()
-        places = np.arange(n) - (n - 1) / 2  # the mean is 0
-        alike = float((places * rows).mean() / (places.std() * rows.std()))
+        alike = 1.0 if isinstance(rows, slice) else _correlation(rows)
         if abs(alike) * sqrt((n - 1) / most) <= SIGMAS:
             return ()
         return (Check("order", False, "The records follow the original order, and were to be shuffled."),)

@@ -5,21 +5,20 @@ from __future__ import annotations
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kohort.data.column import Column
+from kohort.data.compact_column import CompactColumn, StoredValues
 from kohort.data.counting import stretches_of
 from kohort.errors import InternalError, counted
 from kohort.tables.table import Table
 from kohort.verification.scale import exact_number
 from kohort.verification.verdict import Caution
-
-Encoded = tuple[pa.Array, Sequence[pa.Array]]
 
 
 class AsWritten(Table):
@@ -32,20 +31,35 @@ class AsWritten(Table):
     def __init__(self, table: Table, quasi_identifiers: Iterable[str]) -> None:
         self.table, self.apart = table, frozenset(quasi_identifiers)
         self.names, self.n_records = table.names, table.n_records
-        self._sensitive: dict[str, Column] = {}
 
     def _coded(self, name: str) -> Column:
-        column = self.table.column(name)
-        return _texts_apart(column, _encoded(self.table.arrow(name))) if name in self.apart else column
+        stored = _stored(self.table.arrow(name))
+        column = self.table._columns.get(name)
+        if column is None or not column.is_part:  # whose codes are those of a larger table
+            column = stored.column(name, apart=self.table._missing_texts(name))
+        _check_codes(column, stored)
+        return _texts_apart(column, stored) if name in self.apart else column
+
+    def has_codes_of(self, column: Column, rows: np.ndarray) -> bool:
+        """Whether the column of this name has the values of all records of another, in the order of `rows`.
+
+        Then its codes are theirs, and it need not be coded.
+        """
+        if len(rows) < len(column) or self.is_coded(column.name) or column.is_part:
+            return False
+        taken = replace(column, codes=column.codes[rows])
+        same = _spelled_alike(taken, self.table.arrow(column.name))
+        self._columns.update({column.name: taken} if same else {})
+        return same
+
+    def sensitive_column(self, name: str) -> Column:
+        column = super().sensitive_column(name)
+        if column is not self.column(name):
+            compare_codes(column, self.table.arrow(name))
+        return column
 
     def field(self, name: str) -> pa.Field:
         return self.table.field(name)
-
-    def sensitive_column(self, name: str) -> Column:
-        if name not in self._sensitive:
-            self._sensitive[name] = self.table.sensitive_column(name)
-            compare_codes(self._sensitive[name], self.table.arrow(name))
-        return self._sensitive[name]
 
     def arrow(self, name: str) -> pa.ChunkedArray:
         return self.table.arrow(name)
@@ -60,13 +74,13 @@ class AsWritten(Table):
 def compare_codes(column: Column, values: pa.ChunkedArray) -> None:
     """Raise InternalError where a value has two codes, or a code stands for another value. O(records)."""
     if not _spelled_alike(column, values):
-        _code_of_value(column, _encoded(values))
+        _check_codes(column, _stored(values))
 
 
 def _spelled_alike(column: Column, values: pa.ChunkedArray) -> bool:
-    """Whether every record has just the text, or the whole number, of its code: the quick comparison."""
-    different = len(set(column.texts)) == len(column.texts)
-    if not different or not (_is_text(values.type) or pa.types.is_integer(values.type)):
+    """Whether every record has just the text, whole number or day of its code: the quick comparison."""
+    quick = _is_text, pa.types.is_integer, pa.types.is_date32
+    if len(set(column.texts)) < len(column.texts) or not any(kind(values.type) for kind in quick):
         return False
     if pa.types.is_string_view(values.type):  # of which Arrow takes no records
         values = values.cast(pa.string())
@@ -79,56 +93,55 @@ def _spelled_alike(column: Column, values: pa.ChunkedArray) -> bool:
     return all(meant.take(pa.array(column.at(rows))).equals(chunk) for chunk, rows in stretches)
 
 
-def _code_of_value(column: Column, encoded: Encoded) -> np.ndarray:
-    """The code of each distinct value (-1 where no record has it), and last that of a missing one."""
-    texts, written = column.texts, [*_readable(encoded[0]), None]
+def _check_codes(column: Column, stored: StoredValues) -> None:
+    """Raise InternalError where a value has two codes, or a code stands for another value."""
+    texts, written = column.texts, [*_readable(stored.dictionary), None]
     number = {text: code for code, text in enumerate(texts)}
     code_of = np.array([number.get(_shown(value), -1) for value in written], dtype=np.int32)
-    if len(number) == len(texts) and _stand_for(code_of, encoded, column):
-        return code_of
+    if len(number) == len(texts) and _stand_for(code_of, stored, column):
+        return
     code_of[:] = -1  # some values are written in another way than the texts of their codes
-    for places, codes in _beside(encoded, column):
+    for places, codes in _beside(stored, column):
         code_of[places] = codes  # the last one, where they differ
-    if not _stand_for(code_of, encoded, column):
-        raise _misread(column)
     known = all(_is(texts[code], value) for code, value in zip(code_of.tolist(), written) if code >= 0)
-    if not known or len(number) < len(texts):
-        raise _misread(column)
-    return code_of
+    if not known or len(number) < len(texts) or not _stand_for(code_of, stored, column):
+        raise InternalError(
+            f"Column {column.name!r} was not read as it is written: its codes stand for other values. "
+            "Nothing was written. Please report this."
+        )
 
 
-def _stand_for(code_of: np.ndarray, encoded: Encoded, column: Column) -> bool:
+def _stand_for(code_of: np.ndarray, stored: StoredValues, column: Column) -> bool:
     """Whether every record has just the code of its value."""
-    return all((code_of[places] == codes).all() for places, codes in _beside(encoded, column))
+    return all((code_of[places] == codes).all() for places, codes in _beside(stored, column))
 
 
 def _shown(value: Any) -> str | None:
     return None if value is None else str(value)
 
 
-def _encoded(values: pa.ChunkedArray) -> Encoded:
-    """The distinct values of a column, and the place of each record's, in several parts."""
+def _stored(values: pa.ChunkedArray) -> StoredValues:
+    """The distinct values of a column, and the place of each record's among them."""
     if pa.types.is_null(values.type) or pa.types.is_string_view(values.type):
         values = values.cast(pa.string())
     if pa.types.is_decimal(values.type) and values.type.bit_width < 128:  # which Arrow cannot distinguish
         values = values.cast(pa.decimal128(values.type.precision, values.type.scale))
     encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
     chunks = encoded.unify_dictionaries().chunks or [pa.array([], encoded.type)]
-    return chunks[0].dictionary, [chunk.indices for chunk in chunks]
+    return StoredValues.of(chunks[0] if len(chunks) == 1 else pa.concat_arrays(chunks))
 
 
-def _beside(encoded: Encoded, column: Column) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """The places of values beside the codes of the same records, a stretch of records at a time."""
-    dictionary, parts = encoded
-    start = 0
-    for part in parts:
-        for rows in stretches_of(len(part)):
-            places = part[rows.start : rows.stop]
-            if places.null_count:
-                places = pc.fill_null(places.cast(pa.int32()), len(dictionary))
-            codes = column.at(slice(start + rows.start, start + rows.stop))
-            yield places.to_numpy(zero_copy_only=False), codes
-        start += len(part)
+def _beside(stored: StoredValues, column: Column) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The places of values beside the codes of the same records, a stretch of records at a time.
+
+    Of a column that looks its codes up by the very same places, each place is there once.
+    """
+    if isinstance(column, CompactColumn) and (code_of := column.code_of_stored(stored.codes)) is not None:
+        used = np.flatnonzero(stored.counts)
+        yield used, code_of[used]
+        return
+    for rows in stretches_of(len(stored)):
+        yield stored.codes[rows], column.at(rows)
 
 
 def _readable(dictionary: pa.Array) -> list[Any]:
@@ -158,27 +171,19 @@ def _is(text: str | None, value: Any) -> bool:
     )
 
 
-def _texts_apart(column: Column, encoded: Encoded) -> Column:
+def _texts_apart(column: Column, stored: StoredValues) -> Column:
     """The column with a code for every text; itself, where it has that already."""
-    dictionary, code_of = encoded[0], _code_of_value(column, encoded)
-    if not _is_text(dictionary.type):
+    if not _is_text(stored.dictionary.type):
         return column
-    written = dictionary.to_pylist()
-    used = {text for text, code in zip(written, code_of.tolist()) if code >= 0 and text is not None}
-    if len(used) == sum(text is not None for text in column.texts):
+    written, used = [*stored.dictionary.to_pylist(), None], np.flatnonzero(stored.counts).tolist()
+    texts = {written[place] for place in used} - {None}
+    if len(texts) == sum(text is not None for text in column.texts):
         return column
-    texts = sorted(used, key=lambda text: (exact_number(text) or 0, text))
-    number = {text: code for code, text in enumerate(texts)}
-    again = np.array([number.get(text, len(texts)) for text in (*written, None)], dtype=np.int32)
-    codes = np.concatenate([again[places] for places, _ in _beside(encoded, column)])
-    return Column(column.name, "string", codes, (*texts, *[None] * column.has_null), None)
-
-
-def _misread(column: Column) -> InternalError:
-    return InternalError(
-        f"Column {column.name!r} was not read as it is written: its codes stand for other values. "
-        "Nothing was written. Please report this."
-    )
+    ordered = sorted(texts, key=lambda text: (exact_number(text) or 0, text))
+    number = {text: code for code, text in enumerate(ordered)}
+    again = np.array([number.get(text, len(ordered)) for text in written], dtype=np.int32)
+    whole = Column(column.name, "string", again, (*ordered, *[None] * column.has_null), None)
+    return stored.coded(whole, again)
 
 
 def cautions_of_spelling(name: str, texts: Sequence[str | None], counts: np.ndarray) -> list[Caution]:

@@ -42,7 +42,7 @@ class SetApart:
 def set_apart(published: Table, demands: Demands, original: Original | None) -> SetApart:
     """Set the records apart that, by the publisher or the order file, have no original (number -1)."""
     given = None if original is None else original.rows if original.rows is not None else original.order
-    if original is None or not isinstance(given, np.ndarray) or not (given == -1).any():
+    if original is None or not isinstance(given, np.ndarray) or given.min(initial=0) != -1:
         return SetApart(published, original)
     if len(given) != published.n_records:  # of another release, which the comparison refuses
         return SetApart(published, original)

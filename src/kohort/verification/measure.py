@@ -170,8 +170,8 @@ def _ambiguity(table: PublishedTable) -> float:
 
 def _discernibility(table: PublishedTable) -> float:
     """The sum of all squared sizes of classes; a withheld record counts all records."""
-    squares = sum(size * size for size in table.class_sizes.tolist())
-    return float(squares + int(table.withheld.sum()) * len(table.withheld))
+    sizes = table.class_sizes.astype(np.int64 if len(table.withheld) < 2**31 else object)
+    return float(int((sizes * sizes).sum()) + int(table.withheld.sum()) * len(table.withheld))
 
 
 def _hierarchical_discernibility(table: PublishedTable) -> float:

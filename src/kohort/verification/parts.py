@@ -277,14 +277,14 @@ def _cautions(parts: Sequence[PartFound], demands: PartDemands, whole: WholeFoun
 
 def _united_loss(parts: Sequence[PartFound], verdict: Verdict) -> dict[str, float]:
     """Every cost of the table: sums of those of its parts, or means over records."""
-    records = [part.verdict.records for part in parts]
+    shares = [part.verdict.records / verdict.records for part in parts]
     loss = {}
     for name in COST_NAMES:
         costs = [part.loss[name] for part in parts]
         if name in _ADD_UP:
             loss[name] = fsum(costs)
         else:
-            loss[name] = fsum(c * n for c, n in zip(costs, records)) / sum(records)
+            loss[name] = fsum(cost * share for cost, share in zip(costs, shares))
     kept = verdict.records - verdict.withheld
     loss["average-class-size"] = kept / verdict.classes if verdict.classes else float(verdict.records)
     # of a withheld record, a part counts its own records instead of those of the table

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from calendar import timegm
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from functools import cached_property
 from math import ceil, floor
@@ -28,7 +28,7 @@ _PARTS = re.compile(
 )
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _PERIOD = re.compile(r"(\d{4})(?:(s)|(-[QHW]?)(\d\d?))?", re.ASCII)
-_DAYS_IN_MONTH = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_DAY_ZERO = date(1970, 1, 1).toordinal()
 _NANOSECONDS = 1_000_000_000
 _DAY_LONG = 86_400 * _NANOSECONDS
 _WHOLE_NUMBER = re.compile(r"-?[0-9]+")
@@ -134,13 +134,15 @@ def moment_as_written(text: str) -> int | None:
     found = _PARTS.fullmatch(text)
     if found is None:
         return None
-    year, month, day, hour, minute, second = (int(part or 0) for part in found.groups()[:6])
-    if not (year >= 1 and 1 <= month <= 12 and 1 <= day <= _days_in(year, month)):
+    year, month, day, hour, minute, second = [int(part or 0) for part in found.groups()[:6]]
+    try:
+        days = date(year, month, day).toordinal() - _DAY_ZERO
+    except ValueError:  # no day of the calendar
         return None
     if hour > 23 or minute > 59 or second > 59:
         return None
-    seconds = timegm((year, month, day, hour, minute, second))
-    return seconds * _NANOSECONDS + int((found[7] or "").ljust(9, "0"))
+    seconds = days * 86_400 + hour * 3_600 + minute * 60 + second
+    return seconds * _NANOSECONDS + (int(found[7].ljust(9, "0")) if found[7] else 0)
 
 
 def period(label: str) -> tuple[int, int] | None:
@@ -177,11 +179,6 @@ def _offset(text: str) -> int | None:
     digits = found[8][1:].replace(":", "").ljust(6, "0")
     seconds = int(digits[:2]) * 3600 + int(digits[2:4]) * 60 + int(digits[4:])
     return (-seconds if found[8][0] == "-" else seconds) * _NANOSECONDS
-
-
-def _days_in(year: int, month: int) -> int:
-    leap = month == 2 and year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-    return _DAYS_IN_MONTH[month - 1] + leap
 
 
 def _array(positions: list[Position]) -> np.ndarray:

@@ -243,9 +243,10 @@ def _table(verdict: Verdict, classes: PublishedClasses, found: Alignment) -> Pub
     if found.rows is None or not verdict.holds:
         return None
     n_records, n_published = len(found.readings[0].attribute.column), len(classes.columns[0])
-    withheld = np.ones(n_records, dtype=bool)
+    withheld = np.full(n_records, n_published < n_records)
     starred = verdict.withheld > n_records - n_published
-    withheld[found.rows] = classes.all_star_records if starred else False
+    if starred or n_published < n_records:
+        withheld[found.rows] = classes.all_star_records if starred else False
     sizes = classes.sizes[~classes.all_star] if starred else classes.sizes
     pairs = found.pairs if found.pairs and not withheld.any() else None
     return PublishedTable.of(classes.columns, found.readings, found.rows, withheld, sizes, pairs)
