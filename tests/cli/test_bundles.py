@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from dataclasses import dataclass, fields
 from typing import Annotated
 
@@ -11,6 +12,7 @@ import typer
 from typer.testing import CliRunner
 
 from cli.running import run
+from kohort.cli.anonymize import anonymize as anonymize_command
 from kohort.cli.app import app
 from kohort.cli.bundles import Job, Printing, Reading, command
 from kohort.cli.hierarchy import hierarchy
@@ -87,3 +89,18 @@ def test_help_fits_80_columns_and_names_no_value_of_a_switch(words, monkeypatch)
     shown = run(*words, "--help").out
     assert "--help" in shown and "bool" not in shown
     assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_help_shows_the_options_of_every_day_and_help_all_every_option_in_groups():
+    few, every = run("anonymize", "--help").out, run("anonymize", "--help-all").out
+    flags = {f"--{name.replace('_', '-')}" for name in inspect.signature(anonymize_command).parameters}
+    everyday = {"--spec", "--out", "--k", "--certificate", "--report", "--time-limit", "--help-all"}
+    assert rows(few) == everyday | {"--help"}
+    assert rows(every) == flags - {"--data"} | {"--help"}
+    for group in ("Instead of what the spec says", "How the table is read", "What is printed"):
+        assert group in every and group not in few
+
+
+def rows(text):
+    """The options that have a row of their own in a help."""
+    return set(re.findall(r"^│ [* ]{0,4}(--[\w-]+)", text, re.MULTILINE))

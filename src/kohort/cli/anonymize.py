@@ -58,6 +58,8 @@ _Written: Any = bundle(**_TABLES, **dict(_artefact_options()))
 class Writing(_Written):
     """What is written: the tables, and what goes with them."""
 
+    GROUP = "What is written with the release"
+
     def files(self, out: str, ledger: Path | None, *, on_spark: bool) -> ReleaseFiles:
         """All files that are to be written; keys and salts are read before the long work."""
         from kohort.release.artefacts import ReleaseFiles, wanted
@@ -84,7 +86,10 @@ class Writing(_Written):
         return target_of(target_named(out, self.out_table), events)
 
 
-@command
+@command(
+    everyday=("spec", "out", "k", "certificate", "report", "time_limit"),
+    others="Events, earlier releases and secrets",
+)
 def anonymize(
     data: Data,
     spec: SpecFile,

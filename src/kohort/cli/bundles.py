@@ -7,14 +7,16 @@ each of its fields, where the parameter stands.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass, make_dataclass
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
 from kohort.cli.options import Delimiter, Encoding, Header, Json, Query, Quiet, Sheet, Table, header_option
+from kohort.cli.plain_help import HelpAll
 from kohort.statement.options import OPTIONS, Declared
 
 if TYPE_CHECKING:
@@ -24,12 +26,32 @@ if TYPE_CHECKING:
     from kohort.io.databases import DatabaseTable
 
 
-def command(function: Callable[..., None]) -> Callable[..., None]:
-    """The command with its bundles spread into options; it can be called with these options, too."""
+_HELP_ALL = "help_all"
+
+
+def command(
+    function: Callable[..., None] | None = None, *, everyday: Sequence[str] = (), others: str = ""
+) -> Any:
+    """The command with its bundles spread into options; it can be called with these options, too.
+
+    everyday  the options that its help shows; all others are in groups: those of a bundle in its `GROUP`
+    others    the group of options that are in no bundle
+    """
+    if function is None:
+        return partial(command, everyday=everyday, others=others)
     hints = get_type_hints(function, include_extras=True)
     given = inspect.signature(function).parameters
     bundles = {name: hints[name] for name in given if is_dataclass(hints[name])}
-    spread = [option for name, kept in given.items() for option in _spread(kept, hints[name])]
+    spread = [
+        _in_group(option, getattr(hints[name], "GROUP", others))
+        if everyday and option.name not in everyday
+        else option
+        for name, kept in given.items()
+        for option in _spread(kept, hints[name])
+    ]
+    if everyday:
+        kind = inspect.Parameter.KEYWORD_ONLY
+        spread.append(inspect.Parameter(_HELP_ALL, kind, default=False, annotation=HelpAll))
     signature = inspect.Signature(spread)
 
     @wraps(function)
@@ -37,6 +59,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         bound = signature.bind(*args, **options)
         bound.apply_defaults()
         said = bound.arguments
+        said.pop(_HELP_ALL, None)
         made = {
             name: bundle(**{field.name: said.pop(field.name) for field in fields(bundle)})
             for name, bundle in bundles.items()
@@ -59,6 +82,16 @@ def _spread(parameter: inspect.Parameter, hint: Any) -> Iterator[inspect.Paramet
         yield inspect.Parameter(field.name, parameter.kind, default=default, annotation=hints[field.name])
 
 
+def _in_group(parameter: inspect.Parameter, group: str) -> inspect.Parameter:
+    """The option in a group of the help; an argument stays where it is."""
+    kind, info = get_args(parameter.annotation)
+    if not isinstance(info, typer.models.OptionInfo):
+        return parameter
+    info = copy(info)
+    info.rich_help_panel = group
+    return parameter.replace(annotation=Annotated[kind, info])
+
+
 # -- every command ---------------------------------------------------------------------------------
 
 
@@ -66,6 +99,7 @@ def _spread(parameter: inspect.Parameter, hint: Any) -> Iterator[inspect.Paramet
 class Printing:
     """How a command prints its results."""
 
+    GROUP = "What is printed"
     json: Json = False
     quiet: Quiet = False
 
@@ -82,6 +116,7 @@ class Printing:
 class TextReading:
     """How the text of a table is read."""
 
+    GROUP = "How the table is read"
     delimiter: Delimiter = None
     encoding: Encoding = None
 
@@ -211,6 +246,8 @@ _Flags: Any = make_dataclass(
 @dataclass(frozen=True)
 class Job(_Flags):
     """What is asked of a release besides the spec, or instead of what it says."""
+
+    GROUP = "Instead of what the spec says"
 
     def changes(self) -> dict[str, Any]:
         """The options that replace those of the spec; None where the spec decides."""

@@ -39,8 +39,41 @@ class _PlainHelp:
         return parameters
 
 
+_ALL = "kohort: all options are shown"
+
+
 class Command(_PlainHelp, TyperCommand):
-    """A command with plain help."""
+    """A command with plain help. Of options in groups, `--help` shows none, and `--help-all` all."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        seldom = [] if ctx.meta.get(_ALL) else [option for option in self.params if _group(option)]
+        for option in seldom:
+            option.hidden = True  # type: ignore[attr-defined]
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            for option in seldom:
+                option.hidden = False  # type: ignore[attr-defined]
+
+
+def _group(parameter: Any) -> str | None:
+    return getattr(parameter, "rich_help_panel", None)
+
+
+def _show_all(ctx: typer.Context, asked: bool) -> None:
+    if asked and not ctx.resilient_parsing:
+        ctx.meta[_ALL] = True
+        typer.echo(ctx.get_help())
+        raise typer.Exit
+
+
+HelpAll = Annotated[
+    bool,
+    typer.Option(
+        "--help-all", is_eager=True, callback=_show_all, help="Show all options, in groups, and exit."
+    ),
+]
+"""The option that shows every option, in groups."""
 
 
 class Group(_PlainHelp, TyperGroup):
