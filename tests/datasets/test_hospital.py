@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from kohort.datasets import generate_hospital
+from kohort.datasets import generate_admissions, generate_hospital
 from kohort.errors import InputError
 
 TYPES = {
@@ -126,3 +126,13 @@ def test_two_hundred_thousand_records_take_seconds():
     start = time.perf_counter()
     generate_hospital(200_000)
     assert time.perf_counter() - start < 10
+
+
+def test_admissions_are_one_to_eight_per_patient_and_the_same_for_a_seed():
+    stays = generate_admissions(300, seed=1)
+    assert stays.equals(generate_admissions(300, seed=1))
+    per_patient = stays.group_by("patient").aggregate([([], "count_all"), ("sex", "count_distinct")])
+    assert per_patient.num_rows == 300
+    assert {min(per_patient["count_all"].to_pylist()), max(per_patient["count_all"].to_pylist())} == {1, 8}
+    assert set(per_patient["sex_count_distinct"].to_pylist()) == {1}
+    assert generate_admissions(0).num_rows == 0

@@ -90,8 +90,6 @@ def obstacle(problem: Problem) -> str | None:
         return "with a column of items, groups of many sizes are made and compared"
     if problem.masses is not None:
         return "mondrian minimises a loss in which records have weights"
-    if problem.persons is not None:
-        return "mondrian counts people itself, of whom some have several records"
     try:
         Improve().refuse(problem)
     except UnsupportedError as error:

@@ -17,7 +17,16 @@ import pyarrow as pa
 from kohort.algorithms import Progress
 from kohort.charts import write_svg
 from kohort.comparison.display import comparison_chart, comparison_display
-from kohort.comparison.grid import COLUMNS, Cell, Row, cells, fingerprint, read_rows, write_rows
+from kohort.comparison.grid import (
+    COLUMNS,
+    Cell,
+    Row,
+    cells,
+    fingerprint,
+    read_rows,
+    with_stricter,
+    write_rows,
+)
 from kohort.comparison.worker import Job
 from kohort.io.read_spec import with_files
 from kohort.kernels.ahead import compile_ahead
@@ -114,6 +123,9 @@ def run_cells(
         rows = [*rows, row] if place is None else [*rows[:place], row, *rows[place + 1 :]]
         if out is not None:
             write_rows(rows, out)
+    rows = with_stricter(rows)
+    if out is not None:
+        write_rows(rows, out)
     return [next(row for row in rows if _is_of(row, cell)) for cell in grid]
 
 

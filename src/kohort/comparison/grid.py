@@ -38,6 +38,39 @@ COLUMNS = (
 )  # fmt: skip
 
 
+_STRICTER = {"k": 1, "l": 1, "alpha": -1, "t": -1}  # whether a promise is stricter the higher the number is
+_OF_RUN = ("bound", "solver_bound", "seconds", "cpu_seconds", "memory_mb", "version", "job")
+
+
+def with_stricter(rows: Sequence[Row]) -> list[Row]:
+    """The rows, each with the cheapest release of stricter promises where that costs less than its own.
+
+    A release that keeps k = 3 keeps k = 2. So the least cost never falls as a promise becomes stricter.
+    """
+    return [_with_stricter(row, rows) for row in rows]
+
+
+def _with_stricter(row: Row, rows: Sequence[Row]) -> Row:
+    if row["value"] is None:
+        return row
+    best = min((other for other in rows if _keeps(other, row)), key=lambda other: other["value"])
+    if not best["value"] < row["value"]:
+        return row
+    kept = {name: row[name] for name in ("algorithm", "cost", *_STRICTER, *_OF_RUN)}
+    for gap, bound in (("gap", "bound"), ("solver_gap", "solver_bound")):
+        kept[gap] = best["value"] / row[bound] - 1 if row[bound] else None
+    stricter = ", ".join(f"{name} = {best[name]:g}" for name in _STRICTER if best[name] != row[name])
+    return best | kept | {"reason": f"The release for {stricter} loses less, and keeps this promise, too."}
+
+
+def _keeps(other: Row, row: Row) -> bool:
+    """Whether a release was made for promises that are as strict as those of a row, or stricter."""
+    if other["value"] is None or any(other[name] != row[name] for name in ("algorithm", "cost")):
+        return False
+    pairs = [(other[name], row[name], sign) for name, sign in _STRICTER.items()]
+    return all(a == b or (None not in (a, b) and (a - b) * sign > 0) for a, b, sign in pairs)
+
+
 def read_rows(path: Path, job: str) -> list[Row]:
     """The rows of an earlier run of the same comparison; another one is refused.
 

@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from kohort.datasets.baskets import generate_baskets
     from kohort.datasets.builtin import example_spec, load_adult, load_health
     from kohort.datasets.hard import generate_look_alikes, generate_triangles
-    from kohort.datasets.hospital import generate_hospital
+    from kohort.datasets.hospital import generate_admissions, generate_hospital
 
 __all__ = [
     "example_spec",
+    "generate_admissions",
     "generate_baskets",
     "generate_hospital",
     "generate_look_alikes",
@@ -26,6 +27,7 @@ __all__ = [
 
 _MODULE_OF = {
     "example_spec": "kohort.datasets.builtin",
+    "generate_admissions": "kohort.datasets.hospital",
     "generate_baskets": "kohort.datasets.baskets",
     "generate_hospital": "kohort.datasets.hospital",
     "generate_look_alikes": "kohort.datasets.hard",

@@ -24,6 +24,8 @@ _INSURANCES = ("public", "private", "none")
 _OLDEST = 100
 _POSTCODES = 1200
 _MOST_PROCEDURES = 8
+_MOST_STAYS, _SAME_ILLNESS = 8, 0.6  # share of a patient's stays that are for their usual illness
+_ICD10 = "I50 I21 I48 J18 J44 I63 E11 N39 K80 S72 M17 C50 C34 C18 F10 F32 G40 A41 K35 K57 I10 D50 N18 R55 H25"
 
 
 def generate_hospital(n: int, seed: int = 0, *, visits: int | None = None) -> pa.Table:
@@ -60,6 +62,38 @@ def generate_hospital(n: int, seed: int = 0, *, visits: int | None = None) -> pa
             "procedures": _procedures(rng, diagnosis),
         }
     )
+
+
+def generate_admissions(patients: int = 4000, seed: int = 0) -> pa.Table:
+    """Made-up admissions, 1 to 8 per patient: what a hospital's own file of stays looks like.
+
+    Whose they are: patient. Quasi-identifiers: sex, age, postcode, admitted. Sensitive: icd10, the codes of a
+    patient's stays often alike. Besides: cost in whole euros. Most patients have one or two stays.
+
+    >>> generate_admissions(3).column_names
+    ['patient', 'sex', 'age', 'postcode', 'admitted', 'icd10', 'cost']
+    """
+    if patients < 0:
+        raise InputError(f"The number of patients must be 0 or more. Got {patients}.")
+    rng, illnesses = np.random.default_rng([seed, 2]), _ICD10.split()
+    stays = 1 + _draw(_zipf(_MOST_STAYS, 1.1), rng.random(patients))
+    whose, n = np.repeat(np.arange(patients), stays), int(stays.sum())
+    usual, drawn = (_draw(_zipf(len(illnesses), 0.9), rng.random(size)) for size in (patients, n))
+    code = np.where(rng.random(n) < _SAME_ILLNESS, usual[whose], drawn)
+    subcode = _draw(_zipf(5, 0.7), rng.random(n))
+    age, sex = _draw(_pyramid(), rng.random(patients)), rng.choice(2, patients)
+    stay = pa.table(
+        {
+            "patient": _patient_ids(rng, patients).take(pa.array(whose)),
+            "sex": _words(_SEXES, sex[whose]),
+            "age": pa.array(age[whose]),
+            "postcode": _postcodes(rng, patients).take(pa.array(whose)),
+            "admitted": _admissions(rng, n),
+            "icd10": _words([f"{c}.{number}" for c in illnesses for number in range(5)], 5 * code + subcode),
+            "cost": pa.array(np.round(rng.lognormal(7.5 + 0.02 * code, 0.8)).astype(np.int64)),
+        }
+    )
+    return stay.take(pa.array(rng.permutation(n)))
 
 
 def _draw(weights: np.ndarray, u: np.ndarray) -> np.ndarray:
