@@ -107,34 +107,35 @@ class Claim:
     k: int
     withheld: int
 
+    def __post_init__(self) -> None:
+        weights = [column.weight for column in self.columns]
+        if self.k < 1 or self.withheld < 0 or min(weights, default=-1) < 0 or not sum(weights):
+            raise Refused("there is no k of 1 or more, a negative number, or no column with a weight")
+        if self.cost == "suppressions" and len({*weights}) > 1:
+            raise Refused("suppressions are counted alike in all columns, whatever their weights")
+
+    def weight(self, column: Column) -> Fraction:
+        """The share of the cost that a column has."""
+        return column.weight / sum((other.weight for other in self.columns), Fraction(0))
+
     def bound(self, cells: np.ndarray, label: np.ndarray, prices: Prices) -> Fraction:
         """The lower bound on the cost of any release that the prices prove; Refused if they do not.
 
         cells  records by columns: the node of each value
         label  per record its sensitive value, as the promise of the prices knows it
         """
-        n_records, total_weight = len(cells), sum((column.weight for column in self.columns), Fraction(0))
-        if (
-            n_records == 0
-            or self.k < 1
-            or not 0 <= self.withheld <= n_records
-            or len(prices.price) != n_records
-        ):
-            raise Refused("there is not one price for each of the records, or no k")
-        if total_weight <= 0 or any(column.weight < 0 for column in self.columns):
-            raise Refused("the weights of the columns are not above 0")
-        in_cells = self.cost == "suppressions"
-        if in_cells and len({column.weight for column in self.columns}) > 1:
-            raise Refused("suppressions are counted alike in all columns, whatever their weights")
+        n_records = len(cells)
+        if not n_records == len(prices.price) == len(label) or not n_records:
+            raise Refused("there is not one price for each of the records")
         costs, star = [], 0
         for column, values in zip(self.columns, cells.T):
             counts = np.bincount(values, minlength=len(column.tree.parent))
             of_cells = CellCosts(self.cost, column.tree, column.labels, counts)
-            costs.append(in_units(of_cells.of_nodes(), column.weight / total_weight))
-            star += int(in_units([of_cells.of_star()], column.weight / total_weight)[0])
+            costs.append(in_units(of_cells.of_nodes(), self.weight(column)))
+            star += int(in_units([of_cells.of_star()], self.weight(column))[0])
         table = Table.of_records(cells, prices.price, label, [column.tree for column in self.columns], costs)
         total = Fraction(max(proven_total(table, self.k, prices, self.withheld, star), 0), UNIT)
-        return total * len(self.columns) if in_cells else total / n_records
+        return total * len(self.columns) if self.cost == "suppressions" else total / n_records
 
 
 def proven_total(table: Table, k: int, prices: Prices, withheld: int, star: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -58,9 +58,6 @@ class Groups(Recoding):
         if len(self.group_of_record) >= _MANY and len(labels) <= 1 << 16:
             label_of_group = label_of_group.astype(np.uint8 if len(labels) <= 1 << 8 else np.uint16)
         return PublishedColumn(labels, label_of_group[self.group_of_record], widths)
-
-    def without_proof(self) -> Groups:
-        return replace(self, proof=None)
 
     def _ranges(self, leaves: np.ndarray, domain: Domain) -> tuple[list[str | None], np.ndarray, np.ndarray]:
         """Labels of closures, the label of each group, and how many leaves each label covers."""

@@ -30,5 +30,5 @@ class HistoryGroups(Groups):
 
     parts: tuple[SolvedPart, ...] = ()
 
-    def without_proof(self) -> Groups:
-        return replace(self, proof=None, parts=())
+    def without_parts(self) -> HistoryGroups:
+        return replace(self, parts=())

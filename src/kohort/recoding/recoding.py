@@ -67,6 +67,6 @@ class Recoding(ABC):
         """The published value of every value in the attribute's domain, also of those that the data lacks."""
         raise TypeError(f"{type(self).__name__} publishes the same value in different ways.")
 
-    def without_proof(self) -> Recoding:
-        """The same recoding without the evidence for its bound, which may be large."""
+    def without_parts(self) -> Recoding:
+        """The same recoding without the problems that it was solved in, which may be large."""
         return self

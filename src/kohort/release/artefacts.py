@@ -293,6 +293,28 @@ class OrderFile(Artefact):
         write_order(release.original_rows, draft_of[self.path])
 
 
+@dataclass(frozen=True)
+class ProofFile(Artefact):
+    """What proves the lower bound."""
+
+    name = "proof"
+    help = (
+        "Also write the proof of the lower bound, for 'kohort-check'. Keep it private: it says which "
+        "original record each published one is, and has a price for each."
+    )
+    private = True
+
+    def refuse(self, release: Release) -> None:
+        from kohort.release.proof_file import refuse_no_proof
+
+        refuse_no_proof(release)
+
+    def write(self, release: Release, draft_of: Drafts, known: Mapping[str, Any]) -> None:
+        from kohort.release.proof_file import proof_file_of
+
+        proof_file_of(release).write(draft_of[self.path])
+
+
 def _known_levels(levels: str) -> None:
     allowed = ("all", "above")
     if levels not in allowed:
@@ -409,6 +431,7 @@ ARTEFACTS: tuple[type[Artefact], ...] = (
     MapsFile,
     SaltFile,
     OrderFile,
+    ProofFile,
     HierarchyFolder,
 )
 

@@ -210,7 +210,7 @@ def release_from(
         seconds=clock.seconds,
         items=ItemsPart.of(prepared.problem, recoding, choice.items, request),
         scheme=dict(recoding.search) or None,
-        recoding=recoding.without_proof(),
+        recoding=recoding.without_parts(),
         cut_by_time=solution.was_cut,
         order=order,
         files=prepared.files,

@@ -12,7 +12,7 @@ from kohort.problem.problem import Problem
 from kohort.problem.promises import AlphaDeassociation, KAnonymity, LDiversity, Model, TCloseness
 from kohort.problem.proof import BoxProof, PriceProof, Proof
 from kohort.verification.proof_of_boxes import check_box_proof, refuted
-from kohort_check import UNIT, Claim, Column, Cut, Prices, Promise, Refused, Tree
+from kohort_check import UNIT, Claim, Column, Cut, Kept, Prices, Refused, Tree
 
 _ROUNDED = 1e-8  # what whole numbers may take of a bound, at most: to notice a search that claims more
 
@@ -95,20 +95,23 @@ def exact_prices(proof: PriceProof) -> Prices:
         in_units = np.floor(np.maximum(proof.charge, 0.0) * UNIT).astype(np.int64)
         charges = dict(zip(map(tuple, proof.nodes.tolist()), in_units))
         price -= 2  # charges are rounded, too
-    promise = None if proof.model is None else _promise(proof.model)
+    promise = None if proof.model is None else kept_by(proof.model).promise
     return Prices(price[proof.unit_of_record], cuts, promise, charges, proof.order)
 
 
-def _promise(model: Model) -> Promise:
+def kept_by(model: Model) -> Kept:
+    """A privacy model besides k as the checker knows it; Refused if it does not."""
+    name = model.attribute or ""
     if isinstance(model, TCloseness) and model.distance == "equal":
-        return Promise("close", model.asked)
+        return Kept("close", model.asked, name)
     if isinstance(model, AlphaDeassociation) and model.rounding == "none":
-        return Promise("share", model.asked)
-    if isinstance(model, LDiversity) and model.kind == "frequency":
-        return Promise("share", 1 / model.exact_l)
-    if isinstance(model, LDiversity) and model.kind in ("entropy", "distinct"):
-        return Promise(model.kind, model.exact_l)
-    raise Refused("no rule is known for the privacy model of the prices")
+        values = None if model.values is None else ["" if value is None else value for value in model.values]
+        return Kept("share", model.asked, name, values, combine=values is not None and model.combine)
+    if isinstance(model, LDiversity):
+        number = 1 / model.exact_l if model.kind == "frequency" else model.asked
+        kind = "share" if model.kind == "frequency" else model.kind
+        return Kept(kind, number, name, least=int(model.exact_l))
+    raise Refused(f"the checker of proofs knows no rule for {model.name} of this kind")
 
 
 def _tree(attribute: Attribute) -> Tree:
