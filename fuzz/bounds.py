@@ -148,7 +148,7 @@ def _bound_by_cells(problem: Problem) -> Iterator[tuple[str, float | None]]:
     cells = cells_of(problem) if problem.cost.monotone else None
     if cells is not None:
         rounds = ROUNDS if problem.seed % 2 else MANY_ROUNDS
-        proof = cell_proof(problem, cells, priced_portions(problem, cells, lambda *_: rounds, Run()))
+        proof, _ = cell_proof(problem, cells, priced_portions(problem, cells, lambda *_: rounds, Run()))
         bound = bound_of_cells(problem, proof)
         check_proof(problem, proof, bound)
         yield "cells", bound

@@ -223,7 +223,7 @@ def anonymize(
         header = given.get("header")
         source = original_of(data, request, read.shape, header=header, progress=report)
         second = events_or_file(given["events"], header)
-        tables = [records_of(table) for table in (source, second) if table is not None]
+        tables = [records_of(table) for table in (source, *([] if second is None else [second]))]
         proposed = {} if spec is not None else proposed_hierarchies(request, quasi_identifiers, tables)
         return release_of(
             source,

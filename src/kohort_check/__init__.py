@@ -8,9 +8,9 @@ proof. `kohort-check PROOF ORIGINAL.csv RELEASE.csv` does all of it.
 
 from kohort_check.bound import Claim, Column, Prices, Promise
 from kohort_check.closed import Tree
-from kohort_check.costs import UNIT
+from kohort_check.costs import COSTS, UNIT
 from kohort_check.cuts import Cut
 from kohort_check.groups import Refused
 from kohort_check.release import Kept
 
-__all__ = ["UNIT", "Claim", "Column", "Cut", "Kept", "Prices", "Promise", "Refused", "Tree"]
+__all__ = ["COSTS", "UNIT", "Claim", "Column", "Cut", "Kept", "Prices", "Promise", "Refused", "Tree"]

@@ -16,7 +16,7 @@ from kohort.problem.proof import PriceProof, Proof
 from kohort.recoding.history_groups import HistoryGroups
 from kohort.recoding.recoding import Recoding
 from kohort.statement import Statement
-from kohort.verification import Claim, check_proof, checked_bound, checked_guarantee, checked_loss
+from kohort.verification import Claim, can_check, check_proof, checked_bound, checked_guarantee, checked_loss
 
 _ROUNDING = 1e-9
 _PRICES = "prices of records, checked with every group that could pay them"
@@ -79,7 +79,7 @@ def _proofs(problem: Problem, recoding: Recoding) -> Iterator[tuple[float, Probl
         for part in recoding.parts:
             for share, posed, proof, bound in _proofs(part.problem, part.recoding):
                 yield part.share * share, posed, proof, bound
-    elif recoding.proof is not None and recoding.bound is not None:
+    elif recoding.proof is not None and recoding.bound is not None and can_check(problem, recoding.proof):
         yield 1.0, problem, recoding.proof, recoding.bound
 
 
@@ -88,6 +88,8 @@ def _why_unchecked(recoding: Recoding, in_part: bool) -> str:
         return "integer programming (HiGHS) over the closed records that checked prices leave"
     if in_part:
         return "prices of which verification proved a part in its time"
+    if recoding.proof is not None and recoding.bound is not None:
+        return "prices of records, by a cost of which the checker has no definition"
     if recoding.bound is not None:
         return "the algorithm's own bound, by a solver or a matching"
     return "distances of nearest records, by the code of the search"

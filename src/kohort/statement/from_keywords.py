@@ -213,7 +213,13 @@ def proposed_hierarchies(asked: Statement, listed: Any, tables: Sequence[Table])
     Empty where they were given as a mapping, which says it all. A column whose values are given an order, or
     that has a scheme of its own, needs no hierarchy.
     """
-    if listed is None or isinstance(listed, Mapping) or asked.scheme is not None or asked.schemes:
+    if (
+        not tables
+        or listed is None
+        or isinstance(listed, Mapping)
+        or asked.scheme is not None
+        or asked.schemes
+    ):
         return {}
     names = [name for name in _names(listed) if name not in asked.orders]
     of = {name: next((t for t in tables if name in t.names), tables[0]) for name in names}

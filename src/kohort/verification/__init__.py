@@ -1,6 +1,6 @@
 """Verification reads published tables only, and shares no code with anything that publishes."""
 
-from kohort.verification.bounds import check_proof
+from kohort.verification.bounds import can_check, check_proof
 from kohort.verification.demands import Original
 from kohort.verification.parts import PartDemands, PartFound, WholeFound, unite_parts, verify_part
 from kohort.verification.slice_check import SliceCheck, WrittenCheck
@@ -38,6 +38,7 @@ __all__ = [
     "Verification",
     "WholeFound",
     "WrittenCheck",
+    "can_check",
     "check_proof",
     "checked_bound",
     "checked_guarantee",

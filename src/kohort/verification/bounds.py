@@ -12,7 +12,7 @@ from kohort.problem.problem import Problem
 from kohort.problem.promises import AlphaDeassociation, KAnonymity, LDiversity, Model, TCloseness
 from kohort.problem.proof import BoxProof, PriceProof, Proof
 from kohort.verification.proof_of_boxes import check_box_proof, refuted
-from kohort_check import UNIT, Claim, Column, Cut, Kept, Prices, Refused, Tree
+from kohort_check import COSTS, UNIT, Claim, Column, Cut, Kept, Prices, Refused, Tree
 
 _ROUNDED = 1e-8  # what whole numbers may take of a bound, at most: to notice a search that claims more
 
@@ -39,6 +39,11 @@ def check_proof(problem: Problem, proof: Proof, bound: float | None) -> float:
     if bound > checked + _ROUNDED * (1 + checked) and (proof.settled is None or bound > proof.settled):
         raise refuted("it is above the sum of the prices")
     return min(bound, checked)
+
+
+def can_check(problem: Problem, proof: Proof) -> bool:
+    """Whether the checker has a definition of the cost, which it has not of one of the user's own."""
+    return isinstance(proof, BoxProof) or problem.cost.name in COSTS
 
 
 def rounded_down(number: Fraction) -> float:
