@@ -28,7 +28,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from typer import Typer
 from typer.models import ArgumentInfo, OptionInfo
 
-from kohort.cli.app import app
+from kohort.cli.app import COMMANDS, command_named
 from kohort.io.certificate import certificate_schema
 from kohort.statement.from_yaml import PARTS
 from kohort.statement.options import OPTIONS
@@ -87,18 +87,19 @@ def pages() -> list[Path]:
 
 def reference() -> str:
     """The text of cli.md, from the signatures of the commands."""
-    return "\n".join([_OPENING, *(_section(name, command) for name, command in all_commands(app, "kohort"))])
+    return "\n".join([_OPENING, *(_section(name, command) for name, command in all_commands())])
 
 
-def all_commands(group: Typer, name: str) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """The commands of an app and of the groups in it, each with its whole name."""
-    for info in group.registered_commands:
-        assert info.callback is not None
-        word = info.name or info.callback.__name__.replace("_", "-")
-        yield f"{name} {word}", info.callback
-    for below in group.registered_groups:
-        assert below.typer_instance is not None
-        yield from all_commands(below.typer_instance, f"{name} {below.name}")
+def all_commands() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """The commands and those of groups of commands, each with its whole name."""
+    for name in COMMANDS:
+        found = command_named(name)
+        if not isinstance(found, Typer):
+            yield f"kohort {name}", found
+            continue
+        for info in found.registered_commands:
+            assert info.callback is not None
+            yield f"kohort {name} {info.callback.__name__}", info.callback
 
 
 _OPENING = """\

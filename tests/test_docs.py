@@ -261,7 +261,7 @@ def test_the_table_of_options_is_up_to_date(name):
 
 
 def test_every_command_has_help_and_an_example():
-    for name, command in generate.all_commands(generate.app, "kohort"):
+    for name, command in generate.all_commands():
         assert f"Example: **{name}" in (command.__doc__ or ""), name
         assert f"\n## {name}\n" in page("cli.md")
 

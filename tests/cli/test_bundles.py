@@ -13,11 +13,13 @@ from typer.testing import CliRunner
 
 from cli.running import run
 from kohort.cli.anonymize import anonymize as anonymize_command
-from kohort.cli.app import app
+from kohort.cli.app import COMMANDS as NAMES
+from kohort.cli.app import command_named
 from kohort.cli.bundles import Job, Printing, Reading, command
 from kohort.cli.hierarchy import hierarchy
 
-COMMANDS = [info.callback for group in (app, hierarchy) for info in group.registered_commands]
+COMMANDS = [made for made in map(command_named, NAMES) if not isinstance(made, typer.Typer)]
+COMMANDS += [info.callback for info in hierarchy.registered_commands]
 READING = [
     function for function in COMMANDS if {"data", "sheet"} <= set(inspect.signature(function).parameters)
 ]

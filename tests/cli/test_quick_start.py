@@ -32,3 +32,32 @@ def test_other_packages_still_find_pandas():
     code += "import pandas\nprint(pandas.DataFrame({'a': [1]}).shape)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split("\n")[1] == "(1, 1)"
+
+
+PLAIN = """
+import sys
+sys.argv = ["kohort", "anonymize", "people.csv", "--spec", "spec.yaml", "--out", "release.csv", "--quiet"]
+from kohort.cli.app import main
+try:
+    main()
+finally:
+    print(*[name for name in sys.modules if name.startswith("kohort")])
+"""
+SPEC = """
+attributes: {age: {role: quasi-identifier}, town: {role: quasi-identifier}}
+privacy: {k: 5}
+algorithm: mondrian
+"""
+MOST_MODULES = 320  # those that compile loops, at the first run, among them
+
+
+def test_a_plain_run_loads_what_it_needs(tmp_path):
+    (tmp_path / "people.csv").write_text("age,town\n" + "".join(f"{20 + i},t{i % 3}\n" for i in range(40)))
+    (tmp_path / "spec.yaml").write_text(SPEC)
+    done = subprocess.run(
+        [sys.executable, "-c", PLAIN], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    loaded = done.stdout.split()
+    others = ("verify", "risk", "dossier", "compare", "ledger", "studio")
+    assert not {f"kohort.cli.{name}" for name in others} & set(loaded)
+    assert len(loaded) <= MOST_MODULES

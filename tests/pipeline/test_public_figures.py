@@ -1,9 +1,13 @@
 """Attacks on every figure that is published: none may say more about the original than the release does.
 
-`python -m experiments.certificate` does the same at length.
+`python -m experiments.certificate` does the same at length; what it found is checked here.
 """
 
+import csv
+from pathlib import Path
+
 import pytest
+from experiments.certificate import trials as recorded
 from experiments.certificate.attack import (
     adults,
     ages_left,
@@ -18,6 +22,7 @@ from kohort.job.public import _rounded_up
 from trials import trials
 
 PERSONS = range(0, 500, trials(250, 84))
+RESULTS, FILES = Path(recorded.__file__).parent / "results", ("worlds.csv", "ages.csv")
 
 
 @pytest.mark.parametrize("algorithm", ["mondrian", "forest", "k-anon-cf", "full-domain"])
@@ -52,6 +57,16 @@ def test_the_posterior_of_sensitive_values_is_the_same_with_and_without_public_a
             by_the_holders = max(by_the_holders, posterior_change(group, holders_figures)[0])
     assert compared
     assert algorithm == "mondrian" or by_the_holders > 0  # the bound of improve tells who is ill
+
+
+def test_the_recorded_attacks_found_nothing_in_public():
+    worlds, ages = (list(csv.DictReader((RESULTS / name).read_text("utf-8").splitlines())) for name in FILES)
+    assert {"mondrian", "improve"} <= {row["algorithm"] for row in worlds} <= set(recorded.ALGORITHMS)
+    assert {row["algorithm"] for row in ages} <= set(recorded.OF_AGES)
+    for row in worlds:
+        assert int(row["tables"]) == recorded.TABLES and int(row["releases of several worlds"]) > 0
+        assert int(row["certificate: tells more"]) == int(row["all public: tells more"]) == 0
+    assert all((row["people"], row["fewer by public figures"]) == ("50", "0") for row in ages)
 
 
 def test_public_losses_are_rounded_up():

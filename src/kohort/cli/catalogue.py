@@ -164,7 +164,7 @@ def _united(row: dict[str, Any]) -> str:
 
 
 @command
-def compile_kernels(
+def compile(
     algorithms: Annotated[
         list[str] | None, typer.Argument(help="Names of algorithms; without any: all of them.")
     ] = None,

@@ -37,7 +37,31 @@ class Sweep(_Swept):
         return {"k": _numbers(k, int), **{name: _numbers(text) for name, text in asdict(self).items()}}
 
 
+def _values_of_k(help: str, default: str) -> Any:
+    return Annotated[str | None, typer.Option("--k", "-k", help=help, show_default=default)]
+
+
+_Compared: Any = bundle(
+    k=(_values_of_k("Values of k, such as 5,10,50.", "the spec's"), None),
+    algorithms=option(str, "Names, separated by commas.", show_default="all"),
+    costs=option(str, "Costs to minimise, separated by commas.", show_default="the spec's"),
+)
+_Traced: Any = bundle(
+    k=(_values_of_k("Values of k to sweep.", "2,3,5,10,20,50,100"), None),
+    algorithm=option(str, "The algorithm to use instead of the spec's."),
+)
+
+
+class Compared(_Compared):
+    """What is compared."""
+
+
+class Traced(_Traced):
+    """What is swept."""
+
+
 _Measured: Any = bundle(
+    plot=option(Path, "Also draw the figures (SVG): loss against k and time, or risk against loss."),
     queries=option(int, "How many COUNT queries to ask for the query error.", 1000),
     seed=option(int, "The seed of the queries and of the people looked up.", 0),
     time_limit=option(float, "Seconds allowed for each release."),
@@ -62,19 +86,8 @@ def compare(
         typer.Option(help="Where to write the table of all figures (CSV); an interrupted run is continued."),
     ],
     *,
-    k: Annotated[
-        str | None, typer.Option("--k", "-k", help="Values of k, such as 5,10,50.", show_default="the spec's")
-    ] = None,
-    algorithms: Annotated[
-        str | None, typer.Option(help="Names, separated by commas.", show_default="all")
-    ] = None,
-    costs: Annotated[
-        str | None, typer.Option(help="Costs to minimise, separated by commas.", show_default="the spec's")
-    ] = None,
+    compared: Compared,
     sweep: Sweep,
-    plot: Annotated[
-        Path | None, typer.Option(help="Also draw loss against k and against time (SVG).")
-    ] = None,
     measuring: Measuring,
     reading: Reading,
     printing: Printing,
@@ -88,15 +101,17 @@ def compare(
     """
     from kohort.comparison import compare_releases
 
-    output, swept = printing.output(), sweep.values(k)
-    make = partial(compare_releases, algorithms=_words(algorithms), costs=_words(costs), **swept)
-    found = _made(output, make, data, spec, out, plot, measuring, reading)
+    output, swept = printing.output(), sweep.values(compared.k)
+    make = partial(
+        compare_releases, algorithms=_words(compared.algorithms), costs=_words(compared.costs), **swept
+    )
+    found = _made(output, make, data, spec, out, measuring, reading)
     output.result({"kohort": "comparison", "rows": found.rows})
     output.show(_figures(found.rows, [name for name, values in swept.items() if name == "k" or values]))
     for row in found.rows:
         if row["status"] != "done":
             output.say(f"{row['algorithm']}, k = {row['k']}: {row['status']}. {row['reason']}")
-    output.written(out, plot)
+    output.written(out, measuring.plot)
 
 
 @command
@@ -108,12 +123,8 @@ def frontier(
         Path | None,
         typer.Option(help="Where to write the table of all figures (CSV); an interrupted run is continued."),
     ] = None,
-    k: Annotated[
-        str | None, typer.Option("--k", "-k", help="Values of k to sweep.", show_default="2,3,5,10,20,50,100")
-    ] = None,
+    traced: Traced,
     sweep: Sweep,
-    algorithm: Annotated[str | None, typer.Option(help="The algorithm to use instead of the spec's.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Also draw risk against loss (SVG).")] = None,
     measuring: Measuring,
     reading: Reading,
     printing: Printing,
@@ -125,14 +136,14 @@ def frontier(
     from kohort.comparison import trace_frontier
 
     output = printing.output()
-    make = partial(trace_frontier, algorithm=algorithm, **sweep.values(k))
-    found = _made(output, make, data, spec, out, plot, measuring, reading)
+    make = partial(trace_frontier, algorithm=traced.algorithm, **sweep.values(traced.k))
+    found = _made(output, make, data, spec, out, measuring, reading)
     output.result(found.facts())
     output.show(_figures(found.points, [found.parameter]))
     for row in found.failed:
         output.say(f"{found.parameter} = {row[found.parameter]}: {row['status']}. {row['reason']}")
     output.say(found.sentence)
-    output.written(out, plot)
+    output.written(out, measuring.plot)
 
 
 def _made(
@@ -141,7 +152,6 @@ def _made(
     data: str,
     spec: Path,
     out: Path | None,
-    plot: Path | None,
     measuring: Measuring,
     reading: Reading,
 ) -> Any:
@@ -152,14 +162,14 @@ def _made(
 
     read, named = read_spec(spec), reading.source(data)
     reads = [file_of(named), spec, *files_of(read, beside=spec.parent)]
-    Outputs([path for path in (out, plot) if path is not None], reads=reads).check()
+    Outputs([path for path in (out, measuring.plot) if path is not None], reads=reads).check()
     settings = measuring.settings(spec, out)
     with output.progress() as progress:
         source = read_data(named, read.shape, **reading.options())
         output.notes(source)
         found = make(source.table, read, settings, progress=progress)
-    if plot is not None:
-        found.plot(plot)
+    if measuring.plot is not None:
+        found.plot(measuring.plot)
     return found
 
 

@@ -28,6 +28,7 @@ _Tests: Any = bundle(
     ),
     intruder_results=option(Path, "A form that was filled in (.csv), to be summarized in the dossier."),
     intruder_log=option(Path, "", hidden=True),  # retired: refused
+    key_file=(KeyFile, None),
 )
 
 
@@ -72,7 +73,6 @@ def dossier(
     events: EventsFile = None,
     testing: Testing,
     job: Job,
-    key_file: KeyFile = None,
     reading: Reading,
     printing: Printing,
 ) -> None:
@@ -92,16 +92,9 @@ def dossier(
     testing.check(out)
     written = read_spec_file(spec, **job.changes())
     read = written.statement
-    request = with_files(read, beside=spec.parent, key=secret_key(key_file), **job.outside())
+    request = with_files(read, beside=spec.parent, key=secret_key(testing.key_file), **job.outside())
     source = reading.source(data)
-    reads: list[Path | None] = [
-        file_of(source),
-        events,
-        spec,
-        key_file,
-        testing.population,
-        testing.intruder_results,
-    ]
+    reads = [file_of(source), events, spec, testing.key_file, testing.population, testing.intruder_results]
     named = [path for path in (out, testing.intruder_form) if path is not None]
     outputs = Outputs(named, reads=[*reads, *files_of(read, beside=spec.parent)])
     outputs.check()

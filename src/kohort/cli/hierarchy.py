@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kohort.data.hierarchies.checks import Findings
     from kohort.data.hierarchy import Hierarchy
     from kohort.io.databases import DatabaseTable
+    from kohort.io.hierarchies import HierarchyFile
 
 
 File = Annotated[
@@ -31,19 +32,42 @@ File = Annotated[
         show_default=False,
     ),
 ]
-DataOption = Annotated[
-    str | None,
-    typer.Option(
-        "--data", help="A table with values of the hierarchy: a file, or a database with --table or --query."
+_Given: Any = bundle(
+    data=option(
+        str,
+        "A table with values of the hierarchy: a file, or a database with --table or --query.",
+        name="data",
     ),
-]
-ColumnOption = Annotated[str | None, typer.Option("--column", help="The column of that table.")]
-Kind = Annotated[
-    str, typer.Option(help="The layout of the hierarchy file: leaf-first, pairs, tree, or auto.")
-]
-Headings = Annotated[
-    bool, typer.Option("--header", help="The first line of the hierarchy file holds headings.")
-]
+    column=option(str, "The column of that table."),
+    kind=option(str, "The layout of the hierarchy file: leaf-first, pairs, tree, or auto.", "auto"),
+    header=option(bool, "The first line of the hierarchy file holds headings.", False, name="header"),
+)
+
+
+class Given(_Given):
+    """How a hierarchy file is read, and the column that it is compared with."""
+
+    def read(self, file: Path) -> HierarchyFile:
+        from kohort.io.hierarchies import read_hierarchy
+
+        return read_hierarchy(file, kind=self.kind, header=self.header)
+
+    def source(self, reading: ColumnReading) -> Path | DatabaseTable | None:
+        """The table with the values, where there is one."""
+        return None if self.data is None else reading.source(self.data)
+
+    def coded(self, output: Output, reading: ColumnReading) -> Column | None:
+        """The column, or None where neither a table nor a column is given."""
+        from kohort.errors import InputError
+
+        named = self.source(reading)
+        if named is None and self.column is None:
+            return None
+        if named is None or self.column is None:
+            raise InputError(
+                "--data and --column go together: give a table and the name of one of its columns."
+            )
+        return read_column(output, named, self.column, reading.options())
 
 
 def read_column(output: Output, data: Path | DatabaseTable, name: str, reading: dict[str, Any]) -> Column:
@@ -54,19 +78,6 @@ def read_column(output: Output, data: Path | DatabaseTable, name: str, reading: 
     source = read_data(data, **reading)
     output.notes(source)
     return MemoryTable(source.table).column(name)
-
-
-def optional_column(
-    output: Output, data: Path | DatabaseTable | None, name: str | None, reading: dict[str, Any]
-) -> Column | None:
-    """The column, or None where neither a table nor a column is given."""
-    from kohort.errors import InputError
-
-    if data is None and name is None:
-        return None
-    if data is None or name is None:
-        raise InputError("--data and --column go together: give a table and the name of one of its columns.")
-    return read_column(output, data, name, reading)
 
 
 _WAYS = ("auto", "intervals", "quantiles", "mask", "code", "date", "order", "frequency", "flat")
@@ -207,16 +218,13 @@ def _written(tree: Hierarchy, out: Path, why: str | None) -> str:
 def check(
     file: File,
     *,
-    data: DataOption = None,
-    column: ColumnOption = None,
+    given: Given,
     offending: Annotated[
         Path | None,
         typer.Option(
             help="Write the values that cause each problem to this file. It holds values of the data."
         ),
     ] = None,
-    kind: Kind = "auto",
-    header: Headings = False,
     reading: ColumnReading,
     printing: Printing,
 ) -> None:
@@ -225,14 +233,11 @@ def check(
     Example: **kohort hierarchy check age.csv --data people.csv --column age --offending wrong.csv**
     """
     from kohort.files.outputs import Outputs
-    from kohort.io.hierarchies import read_hierarchy
 
     output = printing.output()
-    named = None if data is None else reading.source(data)
-    outputs = Outputs([] if offending is None else [offending], reads=[file, file_of(named)])
+    outputs = Outputs([] if offending is None else [offending], reads=[file, file_of(given.source(reading))])
     outputs.check()
-    coded = optional_column(output, named, column, reading.options())
-    read = read_hierarchy(file, kind=kind, header=header)
+    coded, read = given.coded(output, reading), given.read(file)
     findings = read.findings if coded is None else read.against(coded)
     if offending is not None:
         with outputs.drafts() as draft_of:
@@ -279,14 +284,11 @@ def _facts(findings: Findings) -> dict[str, Any]:
 def show(
     file: File,
     *,
-    data: DataOption = None,
-    column: ColumnOption = None,
+    given: Given,
     depth: Annotated[
         int | None, typer.Option(min=0, help="How many levels below the root to draw.", show_default="all")
     ] = None,
     children: Annotated[int, typer.Option(min=2, help="How many children of a node to draw at most.")] = 12,
-    kind: Kind = "auto",
-    header: Headings = False,
     reading: ColumnReading,
     printing: Printing,
 ) -> None:
@@ -296,12 +298,9 @@ def show(
     """
     from kohort.data.hierarchy import tree_lines
     from kohort.errors import InputError, counted
-    from kohort.io.hierarchies import read_hierarchy
 
     output = printing.output()
-    named = None if data is None else reading.source(data)
-    coded = optional_column(output, named, column, reading.options())
-    read = read_hierarchy(file, kind=kind, header=header)
+    coded, read = given.coded(output, reading), given.read(file)
     tree = read.hierarchy if coded is None else read.over(coded)
     if tree is None:
         raise InputError(f"{file} cannot be drawn.\n{read.findings.message()}")

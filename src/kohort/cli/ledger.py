@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from kohort.cli.bundles import Reading
     from kohort.cli.console import Output
+    from kohort.cli.risk import Tied
     from kohort.io.databases import DatabaseTable
     from kohort.statement import Statement
 
@@ -90,16 +91,15 @@ def _promise(model: dict[str, Any]) -> str:
 ledger.command(cls=Command)(show)
 
 
-def show_risk(output: Output, ledger: Path, key_file: Path | None) -> None:
+def show_risk(output: Output, tied: Tied) -> None:
     """Attack the releases of a ledger together, and say what came of it."""
-    from kohort.cli.sources import secret_key
     from kohort.errors import InputError
     from kohort.io.ledger_file import read_ledger
     from kohort.risk import attack_ledger
 
-    found = read_ledger(ledger, secret_key(key_file))
+    found = read_ledger(tied.ledger, tied.key)
     if not found.entries:
-        raise InputError(f"The ledger {str(ledger)!r} has no release yet.")
+        raise InputError(f"The ledger {str(tied.ledger)!r} has no release yet.")
     facts = attack_ledger(found)
     output.result(facts)
     output.show(_attacks_table({"releases": facts}))
@@ -111,25 +111,22 @@ def show_next_risk(
     data: Path | DatabaseTable,
     spec: Statement,
     beside: Path,
-    ledger: Path,
-    key_file: Path | None,
+    tied: Tied,
     reading: Reading,
 ) -> None:
     """Attack the ledger with a next release: before, made as if there were no others; after, by the spec."""
-    from kohort.cli.sources import secret_key
     from kohort.io.data_files import read_data
     from kohort.io.ledger_file import open_ledger
     from kohort.io.read_spec import with_files
     from kohort.release.job import make_release
     from kohort.risk import attack_ledger
 
-    key = secret_key(key_file)
-    tied = open_ledger(ledger, key, spec.roles.only("person"))
+    ledger = open_ledger(tied.ledger, tied.key, spec.roles.only("person"))
     file = read_data(data, spec.shape, **reading.options())
     facts: dict[str, Any] = {"kohort": "risk of releases together"}
     with output.progress(time_limit=spec.time_limit) as progress:
         for side, way in _sides(spec.again).items():
-            request = with_files(spec, beside=beside, key=key, ledger=tied, again=way)
+            request = with_files(spec, beside=beside, key=tied.key, ledger=ledger, again=way)
             release = make_release(file.dataset, request, progress=progress, compared=True)
             assert release.tied is not None
             facts[side] = attack_ledger(release.tied.ledger)

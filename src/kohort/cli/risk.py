@@ -10,6 +10,7 @@ import typer
 from kohort.cli.bundles import Printing, Reading, command
 from kohort.cli.options import EventsFile, KeyFile, LedgerFile, header_option
 from kohort.cli.plain_help import bundle, option
+from kohort.cli.sources import secret_key
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -60,6 +61,26 @@ class Adversary(_Attack, InPopulation):
         return {**super().options(), "known": known, "threshold": self.threshold, "targets": self.targets}
 
 
+_Measured: Any = bundle(
+    utility=option(bool, "Also measure how useful the release still is.", False, name="utility"),
+    k=(Annotated[int | None, typer.Option("--k", "-k", help="The k to use instead of the spec's.")], None),
+    seed=option(int, "The seed for choosing people to look up, and queries.", 0),
+)
+_Tied: Any = bundle(ledger=(LedgerFile, None), key_file=(KeyFile, None))
+
+
+class Measured(_Measured):
+    """What is measured, and by which k and seed."""
+
+
+class Tied(_Tied):
+    """The ledger that is attacked, and its key."""
+
+    @property
+    def key(self) -> bytes | None:
+        return secret_key(self.key_file)
+
+
 @command
 def risk(
     data: Annotated[
@@ -78,13 +99,8 @@ def risk(
     *,
     events: EventsFile = None,
     adversary: Adversary,
-    utility: Annotated[
-        bool, typer.Option("--utility", help="Also measure how useful the release still is.")
-    ] = False,
-    k: Annotated[int | None, typer.Option("--k", "-k", help="The k to use instead of the spec's.")] = None,
-    seed: Annotated[int, typer.Option(help="The seed for choosing people to look up, and queries.")] = 0,
-    ledger: LedgerFile = None,
-    key_file: KeyFile = None,
+    measured: Measured,
+    tied: Tied,
     reading: Reading,
     printing: Printing,
 ) -> None:
@@ -103,15 +119,14 @@ def risk(
 
     output = printing.output()
     if data is None or spec is None:
-        if ledger is None or data is not None or spec is not None:
+        if tied.ledger is None or data is not None or spec is not None:
             raise InputError("Name a table and its spec (--spec), or a ledger alone (--ledger).")
-        show_risk(output, ledger, key_file)
+        show_risk(output, tied)
         return
-    if ledger is not None:
-        read = read_spec(spec, k=k)
-        show_next_risk(output, reading.source(data), read, spec.parent, ledger, key_file, reading)
+    read = read_spec(spec, k=measured.k)
+    if tied.ledger is not None:
+        show_next_risk(output, reading.source(data), read, spec.parent, tied, reading)
         return
-    read = read_spec(spec, k=k)
     with output.progress(time_limit=read.time_limit) as progress:
         attack = adversary.options()
         request = with_files(read, beside=spec.parent)
@@ -119,9 +134,9 @@ def risk(
         release = release_file(
             reading.source(data), request, progress, events=events, origin=origin, reading=reading
         )
-        facts = release.risk(**attack, seed=seed, progress=progress)
-        if utility:
-            facts |= {"utility": release.utility(seed=seed, progress=progress)}
+        facts = release.risk(**attack, seed=measured.seed, progress=progress)
+        if measured.utility:
+            facts |= {"utility": release.utility(seed=measured.seed, progress=progress)}
     output.result(facts)
     output.notes(release.origin.file)
     output.show(_figures(facts))

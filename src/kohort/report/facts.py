@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,23 +40,19 @@ def report_facts(
     release: Release,
     *,
     version: Version = "internal",
-    sha256: Mapping[str, str | None] | None = None,
-    salt: bytes | None = None,
-    making: Mapping[str, str] | None = None,
     progress: Progress | None = None,
     judged: Mapping[str, Any] | None = None,
+    **known: Any,
 ) -> dict[str, Any]:
     """All that a report shows, as plain data.
 
-    `making` may hold the `command` and the `spec`, and the names of two files: `data` and `release`. `judged`
-    holds `risk` and `utility`, where somebody measured them already: they take the longest.
-
-    The hash of the input is shown in the internal version only; see `Release.facts` for the `salt`.
+    `judged` holds `risk` and `utility`, where somebody measured them already: they take the longest. `known`
+    are the keywords of `page_facts`.
     """
     check_version(version)
     run = Run(progress=progress)
     run.report("report: classes", 0.0)
-    facts = page_facts(release, making, sha256, salt) | {"kohort": "report"} | _table_facts(release)
+    facts = page_facts(release, **known) | {"kohort": "report"} | _table_facts(release)
     run.report("report: risk", 0.1)
     facts["risk"] = assess_risk(release) if judged is None else judged["risk"]
     if version == "public":
@@ -69,15 +66,19 @@ def report_facts(
 
 def page_facts(
     release: Release,
-    making: Mapping[str, str] | None,
-    sha256: Mapping[str, str | None] | None,
-    salt: bytes | None,
+    *,
+    making: Mapping[str, str] = MappingProxyType({}),
+    sha256: Mapping[str, str | None] = MappingProxyType({}),
+    salt: bytes | None = None,
 ) -> dict[str, Any]:
-    """What report and dossier begin with: the facts of the release, and how it was made."""
-    making = making or {}
+    """What report and dossier begin with: the facts of the release, and how it was made.
+
+    `making` may hold the `command` and the `spec`, and the names of two files: `data` and `release`. The hash
+    of the input is shown in the internal version only; see `Release.facts` for the `salt`.
+    """
     return release.facts(sha256=sha256, salt=salt) | {
         "report": "internal",
-        "original_sha256": (sha256 or {}).get("input"),
+        "original_sha256": sha256.get("input"),
         "sensitive": [column.name for column in release.sides.sensitive],
         "making": {key: text for key, text in making.items() if key in ("command", "spec")},
         "about": {

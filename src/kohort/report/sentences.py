@@ -40,6 +40,20 @@ def withheld_text(facts: dict[str, Any]) -> str:
     return f"{facts['suppressed']:,}"
 
 
+def extent(facts: dict[str, Any]) -> str:
+    """How many records, of how many people, are in how many classes, and how many are withheld."""
+    smallest = ""
+    if facts["smallest_class_people"] is not None:
+        smallest = f", none with fewer than {facts['smallest_class_people']:,} people"
+    elif facts["smallest_class"] is not None:
+        smallest = f", the smallest with {facts['smallest_class']:,}"
+    people = "" if facts["people"] is None else f" of {facts['people']:,} people"
+    return (
+        f"{counted(facts['records'], 'record')}{people} in {counted(facts['classes'], 'class', 'classes')}"
+        f"{smallest}; {withheld_text(facts)} withheld."
+    )
+
+
 def verdict_sentences(facts: dict[str, Any]) -> list[str]:
     """Sentences that say whether the release is safe, for people who do not know the models."""
     if not facts["holds"]:

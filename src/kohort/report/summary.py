@@ -9,7 +9,7 @@ from kohort.display import Display, Figures
 from kohort.errors import counted
 from kohort.report.columns import attribute_facts, published_values
 from kohort.report.public_facts import public_certificate
-from kohort.report.sentences import beside_the_best, number, percent, traffic_light_of, withheld_text
+from kohort.report.sentences import beside_the_best, extent, number, percent, traffic_light_of
 
 if TYPE_CHECKING:
     from kohort.release.release import Release
@@ -64,10 +64,7 @@ def summary_of(release: Release) -> Summary:
 def _extent(facts: dict[str, Any]) -> str:
     if not facts["quasi_identifiers"]:
         return f"{counted(facts['records'], 'basket')}."
-    return (
-        f"{counted(facts['records'], 'record')} in {counted(facts['classes'], 'class', 'classes')}, the "
-        f"smallest with {facts['smallest_class']:,}; {withheld_text(facts)} withheld."
-    )
+    return extent(facts)
 
 
 def _promises(facts: dict[str, Any]) -> Figures:

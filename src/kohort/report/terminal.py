@@ -14,6 +14,7 @@ from kohort.report.sentences import (
     advice_of,
     beside_the_best,
     dropped_items,
+    extent,
     factor_sentences,
     number,
     spec_to_add,
@@ -58,7 +59,7 @@ def release_sentences(facts: dict[str, Any]) -> list[str]:
         f"Verified on the published table: {promises}.",
         _extent(facts),
         f"Information loss ({facts['cost']}): {number(facts['loss'][facts['cost']])}"
-        + _beside_the_best(facts),
+        f"{beside_the_best(facts)}.",
         *_unweighted(facts),
         _making(facts),
     ]
@@ -78,10 +79,7 @@ def _extent(facts: dict[str, Any]) -> str:
     )
     if not facts["quasi_identifiers"]:
         return f"{counted(facts['records'], 'basket')}; their {of_items}"
-    return (
-        f"{_records(facts)} in {counted(facts['classes'], 'class', 'classes')}, {_smallest(facts)}; "
-        f"{facts['suppressed']:,} withheld." + (f" The {of_items}" if items else "")
-    )
+    return extent(facts) + (f" The {of_items}" if items else "")
 
 
 def _unweighted(facts: dict[str, Any]) -> list[str]:
@@ -90,24 +88,6 @@ def _unweighted(facts: dict[str, Any]) -> list[str]:
     if found is None:
         return []
     return [f"Records count by their weights there; if all counted the same, it would be {number(found)}."]
-
-
-def _records(facts: dict[str, Any]) -> str:
-    of_people = "" if facts["people"] is None else f" of {facts['people']:,} people"
-    return f"{counted(facts['records'], 'record')}{of_people}"
-
-
-def _smallest(facts: dict[str, Any]) -> str:
-    """The size of the smallest class, in records and where they were counted in people."""
-    if facts["smallest_class_people"] is None:
-        return f"the smallest with {facts['smallest_class']:,}"
-    return f"none with fewer than {facts['smallest_class_people']:,} people"
-
-
-def _beside_the_best(facts: dict[str, Any]) -> str:
-    """What is known about the least possible cost; a weak bound says nothing about quality."""
-    known = beside_the_best(facts)
-    return f"{known}." if known else "."
 
 
 def _making(facts: dict[str, Any]) -> str:
@@ -126,12 +106,7 @@ def verdict_panel(facts: dict[str, Any]) -> Panel:
             table.add_row(claim["claim"], "", "", _mark(None))
     for check in facts["checks"]:
         table.add_row(check["check"], "", "", _mark(check["holds"]))
-    smallest = "" if facts["smallest_class"] is None else f", {_smallest(facts)}"
-    summary = (
-        f"{_records(facts)} in {counted(facts['classes'], 'class', 'classes')}{smallest}; "
-        f"{facts['suppressed']:,} withheld."
-    )
-    lines: list[Any] = [Text(summary), *map(Text, not_checked_sentences(facts))]
+    lines: list[Any] = [Text(extent(facts)), *map(Text, not_checked_sentences(facts))]
     if facts["counterfeits"]:
         are = counted(facts["counterfeits"], "published record is", "published records are")
         lines.append(Text(f"{are} nobody's: counterfeits, as the checks say."))

@@ -17,7 +17,7 @@ from kohort.data.column import Column
 from kohort.errors import InputError, UnsupportedError, counted, did_you_mean, percent
 from kohort.job.columns import build_attributes
 from kohort.job.size_counts import SizeCounts
-from kohort.parameters import Seed, Within, check_option
+from kohort.parameters import Seed, Within, check_parameters
 from kohort.pipeline.before_after import BeforeAfter, Classes, Side, classes_of
 from kohort.problem.attribute import Attribute
 from kohort.problem.roles import Roles
@@ -120,19 +120,40 @@ SIDES: tuple[Side, Side] = ("before", "after")
 _THRESHOLD = 0.2  # at least five people to a record, the usual rule of statistical offices
 
 
-def assess_risk(
-    release: Release,
-    *,
-    known: Sequence[str] | None = None,
-    known_items: int | None = None,
-    population: Any = None,
-    sampling_fraction: float | None = None,
-    threshold: float | None = None,
-    targets: int = 1000,
-    show_values: bool = False,
-    seed: int = 0,
-    progress: Progress | None = None,
-) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True)
+class Adversary:
+    """Whom the risk is measured against; `assess_risk` says what each field is."""
+
+    known: Sequence[str] | None = None
+    known_items: Annotated[int, Within(0)] | None = None
+    population: Any = None
+    sampling_fraction: Annotated[float, Within(above=0, most=1)] | None = None
+    threshold: Annotated[float, Within(above=0, most=1)] | None = None
+    targets: Annotated[int, Within(1)] = 1000
+    show_values: bool = False
+    seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        check_parameters(self, say="{name!r}")
+
+    def refuse_unknown(self, release: Release) -> None:
+        """Refuse to know what is no quasi-identifier."""
+        quasi = release.roles.having("quasi-identifier")
+        if self.known is not None and not self.known and release.items is None:
+            raise InputError("'known' must name at least one quasi-identifier.")
+        for name in self.known or ():
+            if name not in quasi:
+                raise InputError(f"{name!r} is not a quasi-identifier. {did_you_mean(name, quasi)}")
+
+    def threshold_of(self, release: Release) -> float:
+        if self.threshold is not None:
+            return self.threshold
+        k = release.problem.k
+        k = max(k, 1 if release.request.km is None else release.request.km.k)
+        return 1 / k if k > 1 else _THRESHOLD
+
+
+def assess_risk(release: Release, *, progress: Progress | None = None, **asked: Any) -> dict[str, Any]:
     """How likely people are found in a release, or something about them is learnt, before and after.
 
     Parameters
@@ -152,22 +173,18 @@ def assess_risk(
     show_values
         Whether sensitive values are named among those guessed with most confidence.
     """
-    check_option("seed", seed, Seed)
-    check_option("known_items", known_items, Annotated[int, Within(0)] | None)
-    threshold = _threshold(release, threshold)
-    _check(release, known, sampling_fraction, targets)
+    adversary = Adversary(**asked)
+    adversary.refuse_unknown(release)
+    threshold = adversary.threshold_of(release)
     run = Run(progress=progress)
     run.report("reading the release", 0.0)
     sides = release.sides
-    left_out = _left_out(sides, population, sampling_fraction)
+    left_out = _left_out(sides, adversary)
     run.report("looking people up", 0.2)
-    attack = None
-    if "linkage" not in left_out:
-        attack = linkage_attack(
-            sides, known=known, known_items=known_items, targets=targets, threshold=threshold, seed=seed
-        )
+    attack = None if "linkage" in left_out else linkage_attack(sides, adversary, threshold)
     run.report("counting the population", 0.4)
-    people = None if population is None else _people(release, sides, population, run)
+    people = None if adversary.population is None else _people(release, sides, adversary.population, run)
+    by_labels = bool(sides.attributes)
     return {
         "kohort": "risk",
         "records": sides.n_published - sides.n_withheld,
@@ -177,25 +194,25 @@ def assess_risk(
         "people": None if sides.counted == "records" else sides.n_people,
         "threshold": threshold,
         **_class_risks(sides, people, threshold),
-        "population_uniqueness": _population_uniqueness(sides, sampling_fraction),
+        "population_uniqueness": _population_uniqueness(sides, adversary.sampling_fraction),
         "attribute_disclosure": (
-            attribute_disclosure(sides, show_values=show_values) if sides.attributes else []
+            attribute_disclosure(sides, show_values=adversary.show_values) if by_labels else []
         ),
         "households": household_risk(sides) if release.roles.only("household") is not None else None,
-        "sampling_weights": weighted_population(sides) if sides.attributes else None,
-        "dominance": dominance(sides) if sides.attributes else None,
+        "sampling_weights": weighted_population(sides) if by_labels else None,
+        "dominance": dominance(sides) if by_labels else None,
         "linkage": attack,
         "order": None if "order" in left_out else order_attack(release, sides, release.problem.k),
         "left_out": list(left_out.values()),
     }
 
 
-def _left_out(sides: BeforeAfter, population: Any, fraction: float | None) -> dict[str, str]:
+def _left_out(sides: BeforeAfter, adversary: Adversary) -> dict[str, str]:
     """What is not measured of a table on a cluster, with a sentence that says why."""
     if not sides.in_parts:
         return {}
-    for name, value in (("population", population), ("sampling_fraction", fraction)):
-        if value is not None:
+    for name in ("population", "sampling_fraction"):
+        if getattr(adversary, name) is not None:
             raise UnsupportedError(f"The Spark engine does not support {name!r}. Leave it out.")
     found = {
         "order": (
@@ -221,27 +238,6 @@ def _class_risks(sides: BeforeAfter, people: Population | None, threshold: float
         "k_map": _k_map(sides, people),
         "uniqueness": _uniqueness(sides),
     }
-
-
-def _threshold(release: Release, threshold: float | None) -> float:
-    if threshold is not None:
-        check_option("threshold", threshold, Annotated[float, Within(above=0, most=1)])
-        return threshold
-    k = release.problem.k
-    k = max(k, 1 if release.request.km is None else release.request.km.k)
-    return 1 / k if k > 1 else _THRESHOLD
-
-
-def _check(release: Release, known: Sequence[str] | None, fraction: float | None, targets: int) -> None:
-    check_option("sampling_fraction", fraction, Annotated[float, Within(above=0, most=1)] | None)
-    check_option("targets", targets, Annotated[int, Within(1)])
-    check_option("known", known, Sequence[str] | None)
-    quasi = release.roles.having("quasi-identifier")
-    if known is not None and not known and release.items is None:
-        raise InputError("'known' must name at least one quasi-identifier.")
-    for name in known or ():
-        if name not in quasi:
-            raise InputError(f"{name!r} is not a quasi-identifier. {did_you_mean(name, quasi)}")
 
 
 def _people(release: Release, sides: BeforeAfter, population: Any, run: Run) -> Population:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from kohort.problem.histories import Histories
 from kohort.risk.class_tally import class_tally
 from kohort.risk.linkage import ClassIndex, Lookup, leaves_of, look_up
 from kohort.verification.histories import history_of_record
+
+if TYPE_CHECKING:
+    from kohort.risk.assess import Adversary
 
 
 def dominance(sides: BeforeAfter) -> dict[str, Any] | None:
@@ -251,21 +254,19 @@ def _shift(row: int, column: int, via: np.ndarray, column_of_row: np.ndarray) ->
         row = int(freed[0])
 
 
-def linkage_attack(
-    sides: BeforeAfter,
-    *,
-    known: Sequence[str] | None,
-    known_items: int | None,
-    targets: int,
-    threshold: float,
-    seed: int,
-) -> dict[str, Any]:
+def linkage_attack(sides: BeforeAfter, adversary: Adversary, threshold: float) -> dict[str, Any]:
     """Look up people drawn at random by what is known of them, in the original and in the release."""
-    rng = np.random.default_rng(seed)
+    rng, known, n_items = np.random.default_rng(adversary.seed), adversary.known, adversary.known_items
     names = [attribute.name for attribute in sides.attributes]
     chosen = [i for i, name in enumerate(names) if known is None or name in known]
-    n_items = 0 if sides.baskets is None else sides.baskets.m if known_items is None else known_items
-    n_people, picked = _targets(sides, targets, rng, known_columns=bool(chosen))
+    n_items = (
+        0
+        if sides.baskets is None
+        else sides.baskets.m
+        if adversary.known_items is None
+        else adversary.known_items
+    )
+    n_people, picked = _targets(sides, adversary.targets, rng, known_columns=bool(chosen))
     items = None if sides.baskets is None else _items_known(sides, picked, n_items, rng)
     if sides.histories is not None:
         before, after = look_up_histories(sides, sides.histories, chosen, picked)

@@ -21,17 +21,19 @@ from kohort.algorithms.again.buckets import Bucket, Signature, balanced_buckets
 from kohort.algorithms.again.history_keeping import refuse_withholding
 from kohort.algorithms.again.joining import enlarged, joined, swapped
 from kohort.algorithms.again.kernels.vacancies import fill_vacancies
-from kohort.algorithms.again.newcomers import Grouping
 from kohort.algorithms.again.standing import Standing
 from kohort.algorithms.run import Run
 from kohort.algorithms.solver import Solver
 from kohort.errors import InfeasibleError
+from kohort.late import late_function
 from kohort.problem.costs import cost_named
 from kohort.problem.encoding.coded import Coded
 from kohort.problem.problem import Problem
 from kohort.problem.promises import AlphaDeassociation, LDiversity
 from kohort.recoding.placed_groups import Counterfeits, PlacedGroups
 from kohort.recoding.recoding import Recoding
+
+Grouping = late_function("kohort.algorithms.again.newcomers", "Grouping")
 
 _NOTE = "The groups were made by m-invariance: the algorithm of the spec was not used."
 

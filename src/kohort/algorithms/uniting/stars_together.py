@@ -8,13 +8,15 @@ import numpy as np
 
 from kohort.algorithms.run import Run
 from kohort.algorithms.solver import Solver
-from kohort.algorithms.uniting.diversify import diversify
 from kohort.data.domain import STAR
 from kohort.errors import counted
+from kohort.late import late_function
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 from kohort.recoding.partitions import Partitions
 from kohort.recoding.recoding import Recoding
+
+diversify = late_function("kohort.algorithms.uniting.diversify", "diversify")
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 
 from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.run import Run
-from kohort.algorithms.uniting.diversify import diversify
 from kohort.errors import UnsupportedError, counted
+from kohort.late import late_function
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
+
+diversify = late_function("kohort.algorithms.uniting.diversify", "diversify")
 
 
 @dataclass(frozen=True)

@@ -60,29 +60,26 @@ def dossier_facts(
     release: Release,
     *,
     version: Version = "internal",
-    making: Mapping[str, str] | None = None,
-    sha256: Mapping[str, str | None] | None = None,
-    salt: bytes | None = None,
     population: Any = None,
     sampling_fraction: float | None = None,
     human: Mapping[str, Any] | None = None,
     targets: int = 500,
     seed: int | None = None,
     progress: Progress | None = None,
+    **known: Any,
 ) -> dict[str, Any]:
     """All that a dossier shows, as plain data.
 
     human       the summary of human attempts to find people, as `read_attempts` gives it
+    known       the keywords of `page_facts`
     population  a table of the population, for the risk in it
     targets     how many people, or predicates, each attack tries
     seed        of everything that is drawn; that of the release, if none is given
-
-    Other arguments are those of `report_facts`.
     """
     check_version(version)
     run = Run(progress=progress)
     seed = release.request.seed if seed is None else seed
-    facts = page_facts(release, making, sha256, salt) | _said(release)
+    facts = page_facts(release, **known) | _said(release)
     facts["human"] = None if human is None else dict(human)
     run.report("dossier: risk", 0.05)
     options = {"population": population, "sampling_fraction": _fraction(release, sampling_fraction)}
