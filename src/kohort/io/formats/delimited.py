@@ -17,16 +17,12 @@ from kohort.errors import InputError, UnsupportedError, counted
 from kohort.io.formats import How, Read, Reader
 from kohort.io.formats.fitting import (
     Slices,
-    by_polars,
     has_no_text,
-    refuse_columns,
-    wide_decimals_as_text,
-    with_usual_dates,
+    write_text,
 )
 from kohort.io.formats.text_layout import Layout, checked_delimiter, layout_of, open_text
 from kohort.io.source_file import (
     SourceFile,
-    create_bytes,
     in_arrow_memory,
     open_bytes,
     plain_suffix,
@@ -110,15 +106,16 @@ def write(slices: Slices, path: Path, delimiter: str | None) -> None:
     A record that would be a blank line is refused: most programs skip those.
     """
     separator = checked_delimiter(delimiter or ("\t" if plain_suffix(path) == ".tsv" else ","))
-    refuse_columns(slices.schema, "Delimited text", has_no_text)
-    fitting = slices.changed(with_usual_dates("Delimited text")).changed(wide_decimals_as_text)
-    with create_bytes(path) as stream, by_polars("Writing delimited text"):
-        for number, part in enumerate(fitting.plain().tables):
-            text = io.BytesIO()
-            frame = pl.DataFrame(part)
-            quotes: Literal["always", "necessary"] = "always" if _looks_blank(part) else "necessary"
-            frame.write_csv(text, separator=separator, include_header=number == 0, quote_style=quotes)
-            stream.write(text.getvalue())
+
+    def text_of(part: pa.Table, number: int) -> bytes:
+        text = io.BytesIO()
+        quotes: Literal["always", "necessary"] = "always" if _looks_blank(part) else "necessary"
+        pl.DataFrame(part).write_csv(
+            text, separator=separator, include_header=number == 0, quote_style=quotes
+        )
+        return text.getvalue()
+
+    write_text(slices, path, "Delimited text", has_no_text, text_of)
 
 
 def _looks_blank(part: pa.Table) -> bool:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from kohort.data.arrow_values import without_dictionaries
 from kohort.data.column import code_column
 from kohort.data.process import require_polars_threads
 from kohort.errors import InputError, UnsupportedError
+from kohort.io.source_file import create_bytes
 from kohort.late import LateModule
 
 if TYPE_CHECKING:
@@ -191,6 +193,29 @@ def wide_decimals_as_text(table: pa.Table) -> pa.Table:
     return table
 
 
+def write_text(
+    slices: Slices,
+    path: Path,
+    format_name: str,
+    unfit: Callable[[pa.DataType], bool],
+    text_of: Callable[[pa.Table, int], bytes],
+) -> None:
+    """Write a text format, a slice at a time.
+
+    unfit    whether the format cannot hold a type
+    text_of  the text of a slice, given its number
+    """
+
+    def fitting(table: pa.Table) -> pa.Table:
+        refuse_distant_dates(table, format_name)
+        return wide_decimals_as_text(table)
+
+    refuse_columns(slices.schema, format_name, unfit)
+    with create_bytes(path) as stream, by_polars("Writing text"):
+        for number, part in enumerate(slices.changed(fitting).plain().tables):
+            stream.write(text_of(part, number))
+
+
 def refuse_distant_dates(table: pa.Table, format_name: str) -> None:
     """Refuse dates and times that have no text of the usual form, since their year is not 1 to 9999."""
     names = [repr(name) for name in table.column_names if _has_distant_dates(table.column(name))]
@@ -199,16 +224,6 @@ def refuse_distant_dates(table: pa.Table, format_name: str) -> None:
             f"{format_name} cannot hold dates outside the years 1 to 9999, as in {', '.join(names)}. "
             "Correct them, leave the columns out, or write Parquet (.parquet)."
         )
-
-
-def with_usual_dates(format_name: str) -> Callable[[pa.Table], pa.Table]:
-    """A function that returns a table as it is, or refuses its dates: see `refuse_distant_dates`."""
-
-    def checked(table: pa.Table) -> pa.Table:
-        refuse_distant_dates(table, format_name)
-        return table
-
-    return checked
 
 
 def _has_distant_dates(column: pa.ChunkedArray) -> bool:

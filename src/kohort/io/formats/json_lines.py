@@ -18,12 +18,10 @@ from kohort.io.formats.fitting import (
     Slices,
     by_polars,
     holds_bytes,
-    refuse_columns,
-    wide_decimals_as_text,
-    with_usual_dates,
+    write_text,
 )
 from kohort.io.json_text import parse_json
-from kohort.io.source_file import SourceFile, create_bytes, open_bytes
+from kohort.io.source_file import SourceFile, open_bytes
 from kohort.late import LateModule
 
 if TYPE_CHECKING:
@@ -50,13 +48,13 @@ def read(source: SourceFile, how: How) -> Read:
 
 def write(slices: Slices, path: Path, delimiter: str | None) -> None:
     """Write JSON lines in UTF-8; dates and times become ISO text."""
-    refuse_columns(slices.schema, "JSON", holds_bytes)
-    fitting = slices.changed(with_usual_dates("JSON")).changed(wide_decimals_as_text)
-    with create_bytes(path) as stream, by_polars("Writing JSON lines"):
-        for part in fitting.plain().tables:
-            text = io.BytesIO()
-            pl.DataFrame(part).write_ndjson(text)
-            stream.write(text.getvalue())
+
+    def text_of(part: pa.Table, number: int) -> bytes:
+        text = io.BytesIO()
+        pl.DataFrame(part).write_ndjson(text)
+        return text.getvalue()
+
+    write_text(slices, path, "JSON", holds_bytes, text_of)
 
 
 def _within_64_bits(column: pl.Series) -> pl.Series:

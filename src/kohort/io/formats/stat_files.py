@@ -39,44 +39,30 @@ Program = Literal["SPSS", "Stata"]
 
 
 @dataclass(frozen=True, eq=False)
-class CodedTable:
-    """A table in codes, and by column what the file says about them; see Codebook."""
-
-    frame: pl.DataFrame
-    column_labels: dict[str, str] = field(default_factory=dict)
-    value_labels: dict[str, dict[Any, str]] = field(default_factory=dict)
-    missing: dict[str, list[Any]] = field(default_factory=dict)
-    measures: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, eq=False)
 class _CodedColumn:
+    """A column in codes, and what the file says about it; see Codebook."""
+
     values: pl.Series
     labels: dict[Any, str] = field(default_factory=dict)
     missing: list[Any] = field(default_factory=list)
     measure: str | None = None
+    label: str | None = None
 
 
-def coded_table(table: pa.Table, program: Program) -> CodedTable:
+def _coded_columns(table: pa.Table, program: Program) -> list[_CodedColumn]:
     """The codes and labels by which a program stores a table; `table` holds plain values, no dictionaries."""
-    columns: list[pl.Series] = []
-    coded = CodedTable(pl.DataFrame())
+    coded = []
     for about, values in zip(table.schema, table.columns):
-        name, book = about.name, codebook_of(about)
-        column = _coded(pl.Series(name, pl.from_arrow(values)), book or Codebook(), program)
-        columns.append(column.values)
-        notes: tuple[tuple[dict[str, Any], Any], ...] = (
-            (coded.column_labels, None if book is None else book.label),
-            (coded.value_labels, column.labels),
-            (coded.missing, column.missing),
-            (coded.measures, column.measure),
-        )
-        for notes_of_kind, note in notes:
-            if note:
-                notes_of_kind[name] = note
-    return CodedTable(
-        pl.DataFrame(columns), coded.column_labels, coded.value_labels, coded.missing, coded.measures
-    )
+        book = codebook_of(about) or Codebook()
+        column = _coded(pl.Series(about.name, pl.from_arrow(values)), book, program)
+        coded.append(replace(column, label=book.label))
+    return coded
+
+
+def _noted(columns: list[_CodedColumn], what: str) -> dict[str, Any] | None:
+    """What is said about the columns of which something is said; None where nothing is."""
+    notes = {column.values.name: getattr(column, what) for column in columns}
+    return {name: note for name, note in notes.items() if note} or None
 
 
 def _coded(values: pl.Series, book: Codebook, program: Program) -> _CodedColumn:
@@ -170,13 +156,14 @@ def read(source: SourceFile, how: How) -> Read:
 
 def write(slices: Slices, path: Path, delimiter: str | None) -> None:
     """Write a file; null text becomes '', since neither program has missing texts."""
-    if path.suffix.lower() == ".dta":
+    ending = path.suffix.lower()
+    if ending == ".dta":
         coded = _coded_for("Stata", slices.whole())
-        _write(coded, path, "write_dta", "Stata", missing_user_values=coded.missing or None)
+        _write(coded, path, "write_dta", "Stata", missing_user_values=_noted(coded, "missing"))
         return
     coded = _coded_for("SPSS", slices.whole())
-    options = {"missing_ranges": coded.missing or None, "variable_measure": coded.measures or None}
-    _write(coded, path, "write_sav", "SPSS", compress=path.suffix.lower() == ".zsav", **options)
+    options = {"missing_ranges": _noted(coded, "missing"), "variable_measure": _noted(coded, "measure")}
+    _write(coded, path, "write_sav", "SPSS", compress=ending == ".zsav", **options)
 
 
 def _pyreadstat() -> ModuleType:
@@ -196,31 +183,28 @@ def _as_stored(path: Path, function: str) -> tuple[pl.DataFrame, Any]:
         raise ValueError("damaged") from None
 
 
-def _coded_for(program: Program, table: pa.Table) -> CodedTable:
+def _coded_for(program: Program, table: pa.Table) -> list[_CodedColumn]:
     """The table in codes and types that the program has."""
     _pyreadstat()
     refuse_columns(table.schema, program, has_no_text)
     refuse_distant_dates(table, program)
     with by_polars(f"Writing a {program} file"):
-        return coded_table(pa.concat_tables(Slices.of(_fitting(table)).plain().tables), program)
+        return _coded_columns(pa.concat_tables(Slices.of(_fitting(table)).plain().tables), program)
 
 
-def _write(coded: CodedTable, path: Path, function: str, title: str, **options: Any) -> None:
-    package = _pyreadstat()
-    labels = {
-        "column_labels": coded.column_labels or None,
-        "variable_value_labels": coded.value_labels or None,
-    }
+def _write(coded: list[_CodedColumn], path: Path, function: str, title: str, **options: Any) -> None:
+    package, frame = _pyreadstat(), pl.DataFrame([column.values for column in coded])
+    options |= {"column_labels": _noted(coded, "label"), "variable_value_labels": _noted(coded, "labels")}
     try:
         with by_polars(f"Writing a {title} file"):
-            getattr(package, function)(coded.frame, path, **labels, **options)
+            getattr(package, function)(frame, path, **options)
     except (package.ReadstatError, package.PyreadstatError):
         raise InputError(
             f"The table cannot be written for {title}. Column names must begin with a letter, hold only "
             "letters, digits and underscores (at most 32) and must not be reserved words. Is there room on "
             "the disk?"
         ) from None
-    _check_written(coded.frame, path, lambda file: _as_stored(file, READERS[function])[0], title)
+    _check_written(frame, path, lambda file: _as_stored(file, READERS[function])[0], title)
 
 
 def _fitting(table: pa.Table) -> pa.Table:
