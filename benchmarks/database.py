@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 import kohort as ko
 from benchmarks.large import SEVEN, write_records
 from benchmarks.measuring import peak_mb
-from kohort.engines import local
+from kohort.tables import places as local
 
 __all__ = ["measure"]
 

@@ -52,12 +52,14 @@ import kohort.spark
 from benchmarks.large import DIVERSE, SEVEN, write_records
 from kohort.algorithms import Run
 from kohort.algorithms.kernels.group_costs import costs_by_group
-from kohort.engines.spark.coding import Coder
-from kohort.engines.spark.session import quiet, refuse_wrong_java
-from kohort.engines.spark.source import source_of_path
+from kohort.io.read_spec import with_files
+from kohort.pipeline.spark.coding import Coder
 from kohort.pipeline.spark.prepare import prepare_on_spark
 from kohort.pipeline.spark.regions import labels_of, region_problem
-from kohort.spark import _request
+from kohort.statement import Statement
+from kohort.statement.from_keywords import from_keywords, spelled_out
+from kohort.tables.spark_files import source_of_path
+from kohort.tables.spark_session import quiet, refuse_wrong_java
 
 __all__ = ["measure", "session"]
 
@@ -107,7 +109,7 @@ def measure(
         killer.start()
     release = kohort.spark.anonymize(path, **asked, records_per_region=region)
     facts = release.write(out)
-    live = _live_heap(release.frame.sparkSession)
+    live = _live_heap(release.table.sparkSession)
     release.close()
     return facts, {
         "records": facts["records"],
@@ -174,15 +176,14 @@ def by_buckets(spark: Any, path: Path, out: Path, asked: dict) -> dict:
 
     start, cpu = time.perf_counter(), _cpu_seconds()
     source = source_of_path(spark, str(path))
-    prepared = prepare_on_spark(source, _request(None, None, asked))
-    kept = [name for name in prepared.published_names if name in prepared.untouched]
-    coder = Coder.of(prepared.problem, prepared.counted_sensitive, kept, has_people=False)
+    prepared = prepare_on_spark(source, _request(asked))
+    coder = Coder.of(prepared)
     with quiet():
         share = min(1.0, _SAMPLE / prepared.problem.n_records)
-        ages = source.frame.select("age").sample(share, seed=0).toArrow().column("age").to_numpy()
+        ages = source.records.select("age").sample(share, seed=0).toArrow().column("age").to_numpy()
         limits = np.unique(np.quantile(ages, np.arange(1, _BUCKETS) / _BUCKETS)).tolist()
         bucket = sum(((F.col("age") > limit).cast("int") for limit in limits), F.lit(0))
-        records = source.frame.select(*coder.names, bucket.alias("bucket"))
+        records = source.records.select(*coder.names, bucket.alias("bucket"))
         types = {field.name: field.dataType.simpleString() for field in records.schema.fields}
         names = [a.name for a in prepared.attributes]
         schema = ", ".join(f"`{n}` {'string' if n in names else types[n]}" for n in coder.names)
@@ -197,6 +198,10 @@ def by_buckets(spark: Any, path: Path, out: Path, asked: dict) -> dict:
         "seconds": round(time.perf_counter() - start, 1),
         "spark_cpu_seconds": round(_cpu_seconds() - cpu, 1),
     }
+
+
+def _request(asked: dict) -> Statement:
+    return with_files(from_keywords(spelled_out(asked)), engine="spark")
 
 
 def _bucket_solver(whole: Any, coder: Coder) -> Any:

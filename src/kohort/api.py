@@ -43,7 +43,6 @@ from kohort.sources import (
     named_files,
     original_of,
     path_of,
-    records_of,
     spec_and_folder,
     table_and_statement,
 )
@@ -60,6 +59,7 @@ from kohort.statement.from_keywords import (
 from kohort.statement.privacy import Promise
 from kohort.statement.words import ColumnWords, Ledger, Options, Person
 from kohort.tables.memory import MemoryTable
+from kohort.tables.source import records_of
 from kohort.tables.table import Table
 from kohort.treatments import Perturbation
 from kohort.verification import Verdict
@@ -112,7 +112,8 @@ def anonymize(
     Parameters
     ----------
     data
-        A pandas, Polars or PyArrow table, the path of a file, `ko.file(...)` or `ko.database(...)`.
+        A pandas, Polars or PyArrow table, the path of a file, `ko.file(...)` or `ko.database(...)`. Or a
+        dataframe of Spark's, which is anonymized on its cluster; with `engine="spark"`, so is a path.
     events
         A second table, of events, where `data` has one record for each person; or `ko.Events(...)` with more
         to say. `person` names the column that both have; it is published as a fresh pseudonym. Other columns

@@ -14,13 +14,13 @@ from kohort.io.baskets import BasketShape
 from kohort.io.data_files import read_data
 from kohort.io.databases import DatabaseTable
 from kohort.io.read_spec import files_of, parse_spec, read_spec
-from kohort.release.origin import open_original
+from kohort.release.origin import open_on_spark, open_original
 from kohort.statement import Statement
 from kohort.statement.columns import hierarchy_of
 from kohort.statement.from_keywords import from_keywords, proposed_hierarchies, spelled_out
 from kohort.statement.words import File
-from kohort.tables.memory import MemoryTable
-from kohort.tables.source import Source
+from kohort.tables.places import SparkData
+from kohort.tables.source import Source, records_of
 from kohort.tables.table import Table
 
 
@@ -78,6 +78,8 @@ def original_of(
     progress: Any = None,
 ) -> Any:
     """A dataframe as it is, or the file of a path: read into memory, or in batches where it is large."""
+    if (there := SparkData.of(data)) is not None:
+        return open_on_spark(there, request, header=header)
     if is_named(data):
         data, reading = as_named(data, {"header": header})
         return open_original(data, request, shape, progress=progress, **reading)
@@ -94,11 +96,6 @@ def events_or_file(events: Any, header: bool | None) -> Any:
 def dataset_of(data: Any, shape: BasketShape | None = None, **reading: Any) -> Table:
     """The records of a dataframe or of a file."""
     return records_of(frame_or_file(data, shape, **reading))
-
-
-def records_of(source: Any) -> Table:
-    """The records of a dataframe or of a file that was read."""
-    return source.dataset if isinstance(source, Source) else MemoryTable(source)
 
 
 def arrow_table(dataset: Table) -> pa.Table:

@@ -1,95 +1,40 @@
-"""Tables that are on many machines: `anonymize` for dataframes of Spark's. Needs kohort[spark], Java."""
+"""Tables that are on many machines: `anonymize` with what only Spark asks for. Needs kohort[spark], Java."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
-from kohort.engines.spark.session import spark_session
-from kohort.engines.spark.source import SparkSource, source_of_frame, source_of_path
-from kohort.errors import InputError
-from kohort.extras import missing_package
-from kohort.io.read_spec import with_files
-from kohort.pipeline.spark.prepare import refuse_on_spark
-from kohort.progress import shown_progress
-from kohort.release.on_spark import RECORDS_PER_REGION, SparkRelease, make_spark_release
-from kohort.sources import spec_and_folder
-from kohort.statement import Statement
-from kohort.statement.from_keywords import KEYWORDS, from_keywords, spelled_out
+from kohort import api
+from kohort.release.release import Release
+from kohort.tables.places import RECORDS_PER_REGION, SparkData
 
 __all__ = ["anonymize"]
-
-_NOT_HERE = ("data", "events", "orphans", "stop", "header", "engine", "spec", "progress")
 
 
 def anonymize(
     data: Any,
     *,
-    spec: str | Path | Mapping[str, Any] | None = None,
-    key: bytes | None = None,
     order_by: Sequence[str] = (),
     records_per_region: int = RECORDS_PER_REGION,
-    progress: Any = None,
     **options: Any,
-) -> SparkRelease:
+) -> Release:
     """Publish a table on a cluster without giving anybody away; nothing is collected but counts.
 
     Parameters
     ----------
     data
         A dataframe of Spark's, or a path that Spark reads.
-    spec
-        A release spec (file or mapping) instead of the options of `kohort.anonymize`.
-    key
-        The secret of pseudonyms, which executors get, too.
     order_by
         Of a dataframe: the columns to sort it by first. Its records have no order of their own, so they are
         sorted by these and then by all other columns; then the release does not depend on partitions.
     records_per_region
         How many records a worker solves at a time. The classes of mondrian do not depend on it.
-    progress
-        As of `kohort.anonymize`.
     options
-        Those of `kohort.anonymize`: quasi_identifiers, sensitive, privacy, k, and so on.
+        Those of `kohort.anonymize`: quasi_identifiers, sensitive, privacy, k, and so on. Executors get the
+        key of pseudonyms, too.
 
     Returns a release whose `table` is a dataframe of Spark's, and whose `write` writes it to a path.
+    `kohort.anonymize` does the same for a dataframe of Spark's, or with `engine="spark"` for a path.
     """
-    request = _request(spec, key, options)
-    refuse_on_spark(request)
-    with shown_progress(progress) as report:
-        source = _source(data, order_by)
-        try:
-            return make_spark_release(source, request, progress=report, records_per_region=records_per_region)
-        except BaseException:
-            source.release()
-            raise
-
-
-def _request(
-    spec: str | Path | Mapping[str, Any] | None, key: bytes | None, options: Mapping[str, Any]
-) -> Statement:
-    """What is asked for."""
-    if spec is not None:
-        if options:
-            raise InputError(f"The spec says it all: leave out {', '.join(map(repr, options))}.")
-        read, beside = spec_and_folder(spec)
-        return with_files(read, beside=beside, key=key, engine="spark")
-    for name in options:
-        if name not in KEYWORDS or name in _NOT_HERE:
-            raise InputError(f"kohort.spark.anonymize has no option {name!r}.")
-    return with_files(from_keywords(spelled_out(options)), key=key, engine="spark")
-
-
-def _source(data: Any, order_by: Sequence[str]) -> SparkSource:
-    if isinstance(data, (str, Path)):
-        if order_by:
-            raise InputError("'order_by' is for dataframes: the records of files have an order.")
-        return source_of_path(spark_session(), str(data))
-    try:
-        from pyspark.sql import DataFrame
-    except ImportError:
-        raise missing_package("kohort.spark needs", "spark") from None
-    if not isinstance(data, DataFrame):
-        raise InputError(f"A table is a dataframe of Spark's or a path, not {type(data).__name__}.")
-    return source_of_frame(data, [order_by] if isinstance(order_by, str) else list(order_by))
+    return api.anonymize(SparkData(data, order_by, records_per_region), engine="spark", **options)

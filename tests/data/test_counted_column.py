@@ -60,7 +60,8 @@ def test_a_value_that_was_not_counted_is_refused():
 
 
 def test_a_dataset_knows_its_columns():
-    dataset = SparkTable(pa.schema([("c", pa.int64())]), 5, {"c": counted(VALUES["whole numbers"])})
+    dataset = SparkTable(None, pa.schema([("c", pa.int64())]), 5)
+    dataset._columns["c"] = counted(VALUES["whole numbers"])
     assert dataset.column("c").counts.tolist() == [1, 1, 2, 1]
     assert dataset.field("c").type == pa.int64()
     assert np.isclose(len(dataset.column("c")), dataset.n_records)

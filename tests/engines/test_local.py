@@ -6,8 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import kohort as ko
-from kohort.engines import check_engine, local
 from kohort.errors import InputError
+from kohort.tables import places as local
+from kohort.tables.places import check_engine
 
 
 def test_small_tables_are_held_in_memory_and_large_ones_are_not(monkeypatch):
@@ -35,7 +36,7 @@ def test_an_engine_that_does_not_exist_is_refused():
     with pytest.raises(InputError, match="Did you mean 'local'"):
         check_engine("locale")
     people = ko.datasets.generate_hospital(20)
-    with pytest.raises(ko.UnsupportedError, match=r"use kohort.spark.anonymize"):
+    with pytest.raises(ko.UnsupportedError, match=r"a path, or a dataframe of Spark's"):
         ko.anonymize(people, quasi_identifiers=["sex"], others="drop", k=2, engine="spark")
 
 

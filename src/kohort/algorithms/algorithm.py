@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Literal
 
 from kohort.algorithms.run import Run
+from kohort.algorithms.solver import Solver
 from kohort.errors import UnsupportedError
 from kohort.parameters import check_parameters
 from kohort.problem.costs import COSTS, Cost
@@ -50,6 +51,8 @@ class AnyAlgorithm(ABC):
     people         where people have several records: `counts` people itself; makes groups that are `united`
                    until they have enough people; or `refuses`
     weighs         it minimises a cost in which records have weights; others count all records alike
+    in_regions     its groups are the same where a table is cut into regions by its rules, each solved apart
+    largest_region  records of a region, at most, that it solves in reasonable time and memory
     own_time_limit  seconds that it takes at most where no limit is given; None: as long as it needs
     takes_scheme   it has a parameter `scheme`
     scheme_search  the name of the algorithm that is used in its place where a scheme is asked for
@@ -65,6 +68,8 @@ class AnyAlgorithm(ABC):
     recoding: ClassVar[type[Any]]
     for_items: ClassVar[bool] = False
     withholds: ClassVar[bool] = False
+    in_regions: ClassVar[bool] = False
+    largest_region: ClassVar[float] = 100_000
     own_time_limit: ClassVar[float | None] = None
     people: ClassVar[Literal["counts", "united", "refuses"]] = "united"
     weighs: ClassVar[bool] = False
@@ -106,6 +111,10 @@ class Algorithm(AnyAlgorithm):
     def choice_for(self, problem: Problem, time_limit: float | None) -> tuple[Algorithm, tuple[str, ...]]:
         """The algorithm that will do the work, and the reason as notes if it is another one."""
         return self, ()
+
+    def without_bound(self) -> Solver:
+        """The algorithm for a region of a table, where nobody asks how low the cost could be."""
+        return self
 
     def refuse_cost(self, cost: Cost) -> None:
         """Raise UnsupportedError for a cost that this algorithm cannot minimise, naming those it can."""

@@ -73,10 +73,9 @@ class Writing(_Written):
         from kohort.errors import InputError
 
         if on_spark:
-            from kohort.engines.spark.session import spark_session
             from kohort.release.on_spark import ClusterTarget
 
-            return ClusterTarget(_location(out), spark_session)
+            return ClusterTarget(_location(out))
         from kohort.release.targets import target_of
 
         events = self.events_out
@@ -144,10 +143,9 @@ def anonymize(
     name = PurePosixPath(source).name if isinstance(source, str) else source.name
     making = {"command": command, "spec": written.text, "data": name}
     origin = Origin(shape=read.shape, spec_sha256=written.sha256, making=making, ledger=ledger)
-    make: Any = _release_on_spark if on_spark else release_file
     with output.progress(time_limit=request.time_limit) as progress:
         outputs = files.outputs(request, read.shape, reads)
-        release = make(source, request, progress, events=events, origin=origin, reading=reading)
+        release = release_file(source, request, progress, events=events, origin=origin, reading=reading)
         facts = files.write(release, outputs, progress=progress)
     found = None if release.origin.file is None else release.origin.file.encoding
     if found not in (None, "utf-8", "utf-8-sig"):
@@ -157,7 +155,7 @@ def anonymize(
 
 
 def release_file(
-    data: Path | DatabaseTable,
+    data: str | Path | DatabaseTable,
     request: Statement,
     progress: Progress | None,
     *,
@@ -179,22 +177,6 @@ def release_file(
     second = None if events is None else read_data(events, **reading.options_of_events())
     seconds = {"read": time.perf_counter() - start}
     return release_of(file, request, events=second, origin=origin, progress=progress, seconds=seconds)
-
-
-def _release_on_spark(
-    data: str, request: Statement, progress: Progress | None, *, origin: Origin, **_: Any
-) -> Release:
-    """Have a table read by Spark, and make the release of it on the cluster."""
-    import time
-
-    from kohort.engines.spark.session import spark_session
-    from kohort.engines.spark.source import source_of_path
-    from kohort.release.on_spark import make_spark_release
-
-    start = time.perf_counter()
-    source = source_of_path(spark_session(), data)
-    seconds = {"read": time.perf_counter() - start}
-    return make_spark_release(source, request, progress=progress, seconds=seconds, origin=origin)
 
 
 def _location(path: str) -> str:

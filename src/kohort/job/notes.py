@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from kohort.data.formulas import formula_cells
 from kohort.errors import counted
 from kohort.job.choose import Choice
 from kohort.job.prepare import Prepared
@@ -154,11 +153,7 @@ def basket_notes(items: ItemsProblem | None) -> list[str]:
 
 def formula_notes(published: Published, request: Statement) -> list[str]:
     """A note where published cells begin like formulas; the choice is the key `formulas` of the spec."""
-    return formula_sentences(formula_cells(published.shown), request)
-
-
-def formula_sentences(found: Mapping[str, int], request: Statement) -> list[str]:
-    """The same, given how many cells of each column begin like formulas."""
+    found = published.formulas
     if not found:
         return []
     cells = counted(sum(found.values()), "published cell begins", "published cells begin")

@@ -29,6 +29,7 @@ from kohort.problem.attribute import Attribute, PopulationRows
 from kohort.problem.costs import cost_named
 from kohort.problem.histories import Histories
 from kohort.problem.items import ItemsProblem
+from kohort.problem.people_elsewhere import PeopleElsewhere
 from kohort.problem.problem import Problem, refuse_many_attributes
 from kohort.problem.promises import ClassCounts, KAnonymity, Model, RiskLimit, TableModel
 from kohort.problem.roles import Roles
@@ -53,6 +54,7 @@ class Prepared:
     weights     the sampling weight of each record; None where there are none
     files       the two tables that this one was joined from; None where there is one table
     treated     sensitive columns with a treatment, as they are published: promises are about these
+    elsewhere   the people of a table that is not here, where they have several records; else None
     """
 
     dataset: Table
@@ -66,6 +68,7 @@ class Prepared:
     weights: np.ndarray | None = None
     files: TwoFiles | None = None
     treated: Mapping[str, pa.Array] = field(default_factory=dict)
+    elsewhere: PeopleElsewhere | None = None
 
     @cached_property
     def treatments(self) -> dict[str, Treatment]:
@@ -98,11 +101,14 @@ class Prepared:
             histories=self.histories,
             masses=None if self.weights is None or not cost.is_mean else self.weights / self.weights.mean(),
             population=self._population,
+            elsewhere=self.elsewhere,
         )
 
     @cached_property
     def n_people(self) -> int:
         """How many people the table is of: records, where everybody has one."""
+        if self.elsewhere is not None:
+            return self.elsewhere.n_people
         if self.persons is None:
             return len(self.attributes[0].column)
         return int(self.persons.max(initial=-1)) + 1
@@ -163,7 +169,7 @@ def _prepared(dataset: Table, request: Statement, files: TwoFiles | None = None)
     refuse_many_attributes(len(quasi_identifiers))
     if request.suppressed == "drop" and request.suppression > 0:
         _refuse_dropping(request.models)
-    persons = persons_of(dataset, roles)
+    persons = persons_of(dataset, roles) if dataset.in_one_place else None
     weights = weights_of(dataset, roles)
     refuse_nulls([dataset] if files is None else [files.people, files.events], request, roles)
     treated = _treated(dataset, request, roles)

@@ -16,6 +16,7 @@ from kohort.data.codebook import codebook_of, with_codebook
 from kohort.data.compact_column import smallest_type
 from kohort.data.counting import count_codes, stretches_of
 from kohort.data.domain import STAR
+from kohort.data.formulas import formula_cells
 from kohort.data.process import give_memory_back
 from kohort.job.prepare import Prepared
 from kohort.job.two_files import TwoFiles, compared
@@ -131,6 +132,14 @@ class Published:
             arrays.append(without_unused(self._values(name, self.rows)))
             fields.append(self.field(name, arrays[-1].type))
         return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+    @property
+    def formulas(self) -> Mapping[str, int]:
+        """How many texts of each published column begin like a formula, where some do."""
+        return formula_cells(self.shown)
+
+    def close(self) -> None:
+        """Give up what is held elsewhere, such as on a cluster; here nothing is."""
 
     @cached_property
     def parted(self) -> tuple[pa.Table, pa.Table | None]:

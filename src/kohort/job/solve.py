@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from kohort.algorithms import Progress, Run, Stop, bound_of, time_for_bound
-from kohort.engines import refuse_cluster
-from kohort.engines.local import refuse_too_large
 from kohort.job.choose import Choice
 from kohort.kernels.ahead import compile_ahead
 from kohort.kernels.compile_time import compile_clock
 from kohort.problem.problem import Problem
 from kohort.recoding.recoding import Recoding
 from kohort.statement import Statement
+from kohort.tables.places import refuse_too_large
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +49,6 @@ def solve(
     with clock("solve"), compile_clock() as compiling:
         run = Run(time_limit=request.time_limit, excluded=lambda: compiling.seconds, **shared)
         compile_ahead(choice.names)
-        refuse_cluster(request.engine)
         refuse_too_large(problem.n_records)
         recoding = choice.solver.solve(problem, run)
     clock.set_apart("compile", compiling.seconds, of="solve")

@@ -36,7 +36,8 @@ from kohort.release.origin import DATAFRAME, Origin
 from kohort.release.release import Release
 from kohort.statement import Statement
 from kohort.tables.memory import MemoryTable
-from kohort.tables.source import Source
+from kohort.tables.places import refuse_cluster
+from kohort.tables.source import Source, records_of
 from kohort.tables.table import Table
 from kohort.verification import Verification
 
@@ -63,10 +64,10 @@ def release_of(
     file = data if isinstance(data, Source) else None
     events_file = events if isinstance(events, Source) else None
     if dataset is None:
-        dataset = MemoryTable(data) if file is None else file.dataset
+        dataset = records_of(data)
     second = None
     if events is not None:
-        second = MemoryTable(events) if events_file is None else events_file.dataset
+        second = records_of(events)
     made = make_release(dataset, request, events=second, progress=progress, seconds=seconds, stop=stop)
     about_files = [note for found in (file, events_file) if found is not None for note in found.notes]
     origin = replace(origin, file=file, events_file=events_file)
@@ -89,6 +90,11 @@ def make_release(
     stop    once it returns True, the best solution so far is published
     compared  whether it is made for comparison only, although it gives people away with earlier releases
     """
+    if not dataset.in_one_place:
+        from kohort.release.on_spark import make_spark_release
+
+        return make_spark_release(dataset, request, progress=progress, seconds=seconds, stop=stop)
+    refuse_cluster(request.engine)
     clock = Clock({} if seconds is None else seconds)
     with clock("code"):
         prepared = prepare(sample_of(dataset, request), request, events)
@@ -107,7 +113,9 @@ def make_release(
         tied = None if tie is None else tie.settled(solution.recoding, published, compared=compared)
     if tied is not None:
         tied = _beside_alone(tied, prepared, choice, clock)
-    return _release(prepared, choice, solution, published, verified, figures, order, clock, tied)
+    cautions = extreme_cautions(prepared.attributes, published.columns, prepared.problem.k)
+    verified = verified.cautioned(*cautions, *order.cautions, *([] if tied is None else tied.cautions))
+    return release_from(prepared, choice, solution, published, verified, figures, order, clock, tied)
 
 
 def _beside_alone(tied: TiedRelease, prepared: Prepared, choice: Choice, clock: Clock) -> TiedRelease:
@@ -173,7 +181,7 @@ def _files_measured(prepared: Prepared, published: Published) -> Verification:
     )
 
 
-def _release(
+def release_from(
     prepared: Prepared,
     choice: Choice,
     solution: Solution,
@@ -182,12 +190,10 @@ def _release(
     figures: Figures,
     order: PublishedOrder,
     clock: Clock,
-    tied: TiedRelease | None,
+    tied: TiedRelease | None = None,
 ) -> Release:
-    recoding, request = solution.recoding, prepared.request
-    extremes = extreme_cautions(prepared.attributes, published.columns, prepared.problem.k)
-    together = [] if tied is None else tied.cautions
-    verdict = verified.verdict.cautioned(*extremes, *order.cautions, *together)
+    """The release of a table that was solved, published and verified."""
+    recoding, request, verdict = solution.recoding, prepared.request, verified.verdict
     return Release(
         dataset=prepared.dataset,
         request=request,

@@ -8,49 +8,36 @@ from __future__ import annotations
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
-import numpy as np
-
-from kohort.algorithms import Progress, Run
-from kohort.algorithms.uniting.counting_people import kept_by_whole_table
-from kohort.engines.spark.failures import give_up, spark_failures
-from kohort.engines.spark.input_files import InputFiles, sha256_of_lines
-from kohort.engines.spark.source import SparkSource, format_of_path
-from kohort.engines.spark.values import fingerprint
+from kohort.algorithms import Progress, Run, Stop
 from kohort.errors import InputError, InternalError, KohortError, UnsupportedError
 from kohort.files.outputs import Outputs
 from kohort.io.baskets import BasketShape
 from kohort.io.databases import DatabaseTable
-from kohort.job.choose import Choice, choose
-from kohort.job.notes import extreme_caution, formula_sentences, model_notes, withholding_notes
+from kohort.job.figures import Figures
+from kohort.job.notes import extreme_caution
 from kohort.job.order import PublishedOrder
-from kohort.job.publish import Published
-from kohort.job.solve import Clock
+from kohort.job.solve import Clock, Solution
 from kohort.kernels.ahead import compile_ahead
-from kohort.pipeline.before_after import BeforeAfter
-from kohort.pipeline.spark.people import counting_people
-from kohort.pipeline.spark.prepare import SparkPrepared, prepare_on_spark, refuse_on_spark
-from kohort.pipeline.spark.solving import Made, largest_region, solve_on_spark
-from kohort.pipeline.spark.verifying import (
-    Found,
-    opened_frame,
-    original_columns,
-    verified_parts,
-    verify_on_spark,
-)
-from kohort.recoding.groups import Groups
+from kohort.pipeline.spark.arranging import PublishedThere
+from kohort.pipeline.spark.prepare import prepare_on_spark, refuse_on_spark
+from kohort.pipeline.spark.solving import choose_on_spark, solve_on_spark
+from kohort.pipeline.spark.verifying import held_parts, original_columns, verify_on_spark
 from kohort.release.artefacts import Artefact
-from kohort.release.origin import DATAFRAME, Origin
+from kohort.release.job import release_from
 from kohort.release.release import Release
 from kohort.release.targets import Target, WrittenTables
 from kohort.statement import Statement
+from kohort.tables.spark import SparkTable, fingerprint
+from kohort.tables.spark_files import format_of_path, sha256_of_lines
+from kohort.tables.spark_session import give_up, spark_failures, spark_session
+from kohort.tables.table import Table
 from kohort.verification import checked_loss
 
 _EXACT = ("parquet", "orc", "json")  # formats that hold every value as it is
@@ -60,80 +47,23 @@ _JSON = {  # all columns on every line, and times to the microsecond
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
     "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
 }
+_ORDER = "The records are published in an order that depends on what is published alone."
 WHAT_IS_HASHED = (
     "The hash of the release, a folder of files, is the SHA-256 of what `sha256sum part-*` prints in that "
     "folder."
 )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class SparkRelease(Release):
-    """A release whose tables are on a cluster: `table` is a dataframe of Spark's; `write` takes a path.
-
-    What risk, utility and report need is counted on the cluster. `close` lets Spark give up what it holds.
-
-    frame        the published records; they are made from the parts that Spark holds, which were verified
-    fingerprint  of these records: see `kohort.engines.spark.values.fingerprint`
-    held         those parts, and what is held of the original, until `close`
-    with_originals  the published records with what goes along with them
-    digests      what tells each part that was verified from any other
-    input_files  the files of the original; None of a dataframe
-    """
-
-    frame: Any = None
-    fingerprint: tuple[int, int] = (0, 0)
-    held: tuple[Any, ...] = ()
-    with_originals: Any = None
-    digests: Mapping[int, bytes] = field(default_factory=dict)
-    input_files: InputFiles | None = None
-
-    @cached_property
-    def sides(self) -> BeforeAfter:
-        """The original and the release for risk, utility and report: counts, and where to count."""
-        from kohort.pipeline.spark.sides import counted_sides
-
-        return counted_sides(self)
-
-    @property
-    def table(self) -> Any:
-        """The published records, as a dataframe of Spark's."""
-        return self.frame
-
-    @property
-    def published_names(self) -> list[str]:
-        return list(self.frame.columns)
-
-    @property
-    def original_rows(self) -> Any:
-        raise UnsupportedError("A release on a cluster does not know which original each record has.")
-
-    def sha256_of_original(self) -> str | None:
-        """The SHA-256 of the original's files; None for a dataframe."""
-        return None if self.input_files is None else self.input_files.sha256(self.frame.sparkSession)
-
-    def close(self) -> None:
-        """Let Spark give up all that it holds of the release and of its original; `table` is gone then."""
-        parts, source = self.held
-        give_up(parts)
-        source.release()
-
-    def _target(self, out: Any, events: Any) -> Target:
-        named = self.input_files is not None
-        return ClusterTarget(str(out), lambda: self.frame.sparkSession, named, events)
-
-
 @dataclass(frozen=True)
 class ClusterTarget(Target):
     """A path that Spark writes, a folder of files; one that exists already is refused.
 
-    spark  gives the session of Spark's, which may have to be started
     named  whether the original is in files, which a commitment can be made to
     """
 
     out: str
-    spark: Callable[[], Any]
-    named: bool = True
     events: Any = None
+    named: bool = True
 
     @property
     def name(self) -> str:
@@ -158,7 +88,7 @@ class ClusterTarget(Target):
             raise UnsupportedError("The Spark engine does not write formulas: escape. Write Parquet instead.")
 
     def refuse_reads(self, shape: BasketShape | None, reads: Collection[Path | DatabaseTable | None]) -> None:
-        spark = self.spark()
+        spark = spark_session()
         with spark_failures(f"look at {self.out}"):
             files, path = _file_system(spark, self.out)
             if files.exists(path):
@@ -168,8 +98,7 @@ class ClusterTarget(Target):
     def tables(
         self, release: Release, outputs: Outputs, files: Collection[Path], progress: Progress | None
     ) -> Iterator[WrittenTables]:
-        assert isinstance(release, SparkRelease)
-        start, spark = time.perf_counter(), self.spark()
+        start, spark = time.perf_counter(), release.table.sparkSession
         with outputs.drafts(files) as draft_of, _draft(spark, self.out) as draft:
             _write_records(release, draft)
             release.seconds["write"] = time.perf_counter() - start
@@ -177,10 +106,11 @@ class ClusterTarget(Target):
             yield WrittenTables(draft_of, hashes, (WHAT_IS_HASHED,))
 
 
-def _write_records(release: SparkRelease, draft: str) -> None:
+def _write_records(release: Release, draft: str) -> None:
     """Write the records, and compare what is there then with what was verified."""
     kind, options = format_of_path(draft)
-    frame = release.frame
+    frame, published = release.table, release.published
+    assert isinstance(published, PublishedThere)
     with spark_failures("write the release"):
         options |= _JSON if kind == "json" else {}
         chosen = {name: value for name, value in options.items() if name in (*_WRITING, *_JSON)}
@@ -189,7 +119,7 @@ def _write_records(release: SparkRelease, draft: str) -> None:
         if kind == "json":  # which tells neither the types of columns nor their order
             reader = reader.schema(frame.schema)
         written = reader.load(draft)
-    verified, found = release.fingerprint, fingerprint(written, list(written.columns))
+    verified, found = published.fingerprint, fingerprint(written, list(written.columns))
     same = found == verified if kind in _EXACT else found[0] == verified[0]
     if written.columns != list(frame.columns) or not same:
         raise InternalError(
@@ -241,95 +171,55 @@ def _sha256_of_folder(spark: Any, folder: str) -> str:
     return sha256_of_lines({PurePosixPath(unquote(row["path"])).name: row["sha256"] for row in found})
 
 
-RECORDS_PER_REGION = 2_000_000
-
-
 def make_spark_release(
-    source: SparkSource,
+    table: Table,
     request: Statement,
     *,
     progress: Progress | None = None,
     seconds: dict[str, float] | None = None,
-    records_per_region: int = RECORDS_PER_REGION,
-    origin: Origin = DATAFRAME,
-) -> SparkRelease:
-    """Anonymize a table on a cluster and prove the result, or raise.
-
-    records_per_region  a region with at most as many records is solved by one worker
-    """
+    stop: Stop | None = None,
+) -> Release:
+    """Anonymize a table on a cluster and prove the result, or raise."""
+    assert isinstance(table, SparkTable)
+    if stop is not None:
+        raise UnsupportedError("A search on a cluster cannot be stopped: leave out 'stop'.")
     clock, run = Clock({} if seconds is None else seconds), Run(progress=progress)
+    try:
+        return _made(table, request, clock, run)
+    except BaseException:
+        table.release()
+        raise
+
+
+def _made(table: SparkTable, request: Statement, clock: Clock, run: Run) -> Release:
     with clock("code"):
         run.report("counting values", 0.0)
-        prepared = prepare_on_spark(source, request)
-        choice = _choice(prepared)
-        if prepared.person is not None:
-            largest = largest_region(choice, records_per_region)
-            choice = counting_people(choice, prepared.problem, request, largest)
+        prepared = prepare_on_spark(table, request)
+        choice = choose_on_spark(prepared)
         before = fingerprint(prepared.frame, original_columns(prepared))
     with clock("solve"):
         compile_ahead(choice.names)
-        made = solve_on_spark(prepared, choice, records_per_region, run)
+        made = solve_on_spark(prepared, choice, run)
     try:
         with clock("verify"):
             run.report("solving, publishing and verifying", 0.0)
-            parts = verified_parts(prepared, made.pieces, made.arrangement)
+            parts = held_parts(prepared, made.pieces, made.arrangement)
             try:
-                found = verify_on_spark(prepared, parts, made.arrangement, before, n_regions=made.n_regions)
-                checked_loss(found.verified.loss or {})
+                found = verify_on_spark(prepared, parts, made.arrangement, before, made.n_regions)
             except BaseException:
                 give_up(parts)  # what failed is not kept anywhere
                 raise
     finally:
         made.release()
-    return replace(_release(prepared, choice, made, found, parts, clock), origin=origin)
-
-
-def _choice(prepared: SparkPrepared) -> Choice:
-    """The algorithm that solves the regions; without one that is asked for, mondrian."""
-    request, problem = prepared.request, prepared.problem
-    if prepared.person is not None:  # promises to people that the whole table breaks are kept by uniting
-        problem = kept_by_whole_table(problem)
-    if request.algorithm == "auto":
-        choice = choose(problem, replace(request, algorithm="mondrian"))
-        return replace(choice, notes=("mondrian was chosen: it is for tables of any size.",))
-    return choose(problem, request)
-
-
-def _release(
-    prepared: SparkPrepared, choice: Choice, made: Made, found: Found, parts: Any, clock: Clock
-) -> SparkRelease:
-    request, verified = prepared.request, found.verified
     extremes = [extreme_caution(a) for a in prepared.attributes if a.name in found.extremes]
-    notes = (
-        *made.notes,
-        "The records are published in an order that depends on what is published alone.",
-        *choice.notes,
-        *withholding_notes(prepared.problem, verified.verdict.withheld),
-        *model_notes(prepared.problem),
-        *formula_sentences(found.formulas, request),
-    )
-    frame = opened_frame(prepared, parts, made.arrangement, found.digests, hidden=False)
-    return SparkRelease(
-        dataset=prepared.dataset,
-        request=request,
-        roles=prepared.roles,
-        problem=prepared.problem,
-        published=Published(prepared.dataset, {}),
-        verdict=verified.verdict.cautioned(*extremes),
-        loss=verified.loss or {},
-        algorithm=choice.name,
-        parameters=choice.parameters,
-        claims={},
-        seconds=clock.seconds,
-        order=PublishedOrder(request.shuffle),
-        input_files=prepared.source.files,
-        notes=notes,
-        recoding=made.recoding or Groups(np.zeros(0, dtype=np.int32)),
-        scheme=made.scheme,
-        cut_by_time=made.limited is not None,
-        frame=frame,
-        fingerprint=found.shown,
-        held=(parts, prepared.source),
-        with_originals=opened_frame(prepared, parts, made.arrangement, found.digests, hidden=True),
-        digests=found.digests,
+    verified, asked = found.verified.cautioned(*extremes), prepared.request.shuffle
+    return release_from(
+        prepared,
+        replace(choice, notes=(*made.notes, _ORDER, *choice.notes)),
+        Solution(made.recoding, None, made.was_cut, ()),
+        found.published,
+        verified,
+        Figures(checked_loss(verified.loss or {}), {}),
+        PublishedOrder(asked),
+        clock,
     )

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kohort.algorithms import Progress
-from kohort.engines import refuse_cluster
-from kohort.engines.local import too_large_to_hold
 from kohort.errors import InputError
 from kohort.io.baskets import BasketShape
 from kohort.io.data_files import read_data, refuse_options_of_files, table_of
@@ -20,7 +18,11 @@ from kohort.job.public import sha256_of_files
 from kohort.job.streaming import columns_to_read, why_not_streamed
 from kohort.statement import Statement
 from kohort.tables.batches import BatchTable
+from kohort.tables.places import SparkData, refuse_cluster, too_large_to_hold
 from kohort.tables.source import Source
+
+if TYPE_CHECKING:
+    from kohort.tables.spark import SparkTable
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ def open_original(
     *,
     progress: Progress | None = None,
     **reading: Any,
-) -> Source:
+) -> Source | SparkTable:
     """Read the file of an original, for a request; `reading` holds the options of `read_table`.
 
     A small one is read into memory, a large one in batches. Where batches are not possible for what is asked,
@@ -80,9 +82,10 @@ def open_original(
     """
     if isinstance(path, DatabaseTable):
         return _open_database(path, request, shape, progress, reading)
+    if request.engine == "spark":
+        return open_on_spark(SparkData(path), request, **reading)
     if is_url(path):
         raise InputError("This is the URL of a database: name a table or a query of it, by ko.database(...).")
-    refuse_cluster(request.engine)
     large = too_large_to_hold(bytes_in_memory(path)) if shape is None else None
     if large is None:
         return read_data(path, shape, **reading)
@@ -94,6 +97,16 @@ def open_original(
     note = f"The file was read in batches, because {large}. Only what is searched or protected was held."
     columns = columns_to_read(request, opened.schema.names)
     return hold(opened, *columns, _seen(progress, opened.expected)).noting(note)
+
+
+def open_on_spark(data: SparkData, request: Statement, **reading: Any) -> SparkTable:
+    """The table that Spark is to read; what a cluster cannot do is refused before it starts."""
+    from kohort.pipeline.spark.prepare import refuse_on_spark
+
+    refuse_on_spark(request)
+    if given := [name for name, value in reading.items() if value is not None]:
+        raise InputError(f"Spark reads files by itself: leave out {', '.join(map(repr, given))}.")
+    return data.table()
 
 
 def _open_database(

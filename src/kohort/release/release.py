@@ -149,7 +149,14 @@ class Release(HoldsOriginal):
 
     @cached_property
     def sides(self) -> BeforeAfter:
-        """The original and the published table in codes, read once for risk, utility and report."""
+        """The original and the published table in codes, read once for risk, utility and report.
+
+        Of a table on a cluster, they are counts, and where to count.
+        """
+        if not self.dataset.in_one_place:
+            from kohort.pipeline.spark.sides import counted_sides
+
+            return counted_sides(self)
         return before_after(self)
 
     @property
@@ -339,6 +346,10 @@ class Release(HoldsOriginal):
 
     def _target(self, out: Any, events: Any) -> Target:
         """The place that a release like this is written to."""
+        if not self.dataset.in_one_place:
+            from kohort.release.on_spark import ClusterTarget
+
+            return ClusterTarget(str(out), events, named=self.dataset.files is not None)
         return target_of(out, events)
 
     def to_csv(self, path: str | Path) -> None:
@@ -433,7 +444,11 @@ class Release(HoldsOriginal):
 
     def sha256_of_original(self) -> str | None:
         """The SHA-256 of the original's file; None for a dataframe."""
-        return self.origin.sha256
+        return self.dataset.sha256() or self.origin.sha256
+
+    def close(self) -> None:
+        """Give up what a cluster holds of the release and of its original; `table` is gone there then."""
+        self.published.close()
 
     def noted(self, notes: tuple[str, ...]) -> Release:
         """The release with more notes."""

@@ -49,3 +49,10 @@ class Source:
     def noting(self, *notes: str) -> Source:
         """The same source with more sentences on what was read."""
         return replace(self, notes=(*self.notes, *notes))
+
+
+def records_of(source: Any) -> Table:
+    """The records of a dataframe or of a file that was read; a table is one already."""
+    if isinstance(source, Table):
+        return source
+    return source.dataset if isinstance(source, Source) else MemoryTable(source)

@@ -1,25 +1,53 @@
-"""Tables on a cluster, as far as this machine knows them: their columns, and what was counted of them."""
+"""Tables on a cluster: what is asked of them is counted there, and no record of them comes here."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import pickle
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
-from kohort.data.column import Column
-from kohort.data.compact_column import CountedColumn
-from kohort.errors import InternalError
+from kohort.data.column import Column, refuse_uncodable
+from kohort.data.compact_column import CountedColumn, counted_column
+from kohort.errors import InputError, InternalError, UnsupportedError
+from kohort.tables.places import RECORDS_PER_REGION
+from kohort.tables.spark_cells import one_thread, unpacked
+from kohort.tables.spark_session import give_up, spark_failures
 from kohort.tables.table import Table
+
+ROW = "_kohort_row"
+CELL = "found binary"
+MOST_VALUES = 1 << 21
+"""Distinct values that a column may have whose values the driver holds."""
+
+_UNITED_AT_ONCE = 16  # counts of parts that are united by one worker
+T = TypeVar("T")
+Batches = Iterator[pa.RecordBatch]
 
 
 class SparkTable(Table):
-    """A table of which the values of some columns were counted; no records are here."""
+    """A table whose records Spark reads. The values of a column are counted once somebody asks for it.
 
-    def __init__(self, schema: pa.Schema, n_records: int, columns: Mapping[str, CountedColumn]) -> None:
+    records a dataframe with a column ROW: the number of each record, from 0 on
+    held   what Spark holds of it, to be given up at the end; None where it is read again
+    files  the files that it is read from, as they are when it is opened; None of a dataframe
+    records_per_region  a region with at most as many records is solved by one worker
+    """
+
+    in_one_place = False
+    records_per_region = RECORDS_PER_REGION
+
+    def __init__(
+        self, records: Any, schema: pa.Schema, n_records: int, *, held: Any = None, files: Any = None
+    ) -> None:
+        self.records = records
         self.schema = schema
         self.names = tuple(schema.names)
         self.n_records = n_records
-        self._columns.update(columns)
+        self.held, self.files = held, files
 
     def field(self, name: str) -> pa.Field:
         return self.schema.field(name)
@@ -28,4 +56,163 @@ class SparkTable(Table):
         raise InternalError(f"The records of column {name!r} are on the cluster. Please report this.")
 
     def _coded(self, name: str) -> Column:
-        raise InternalError(f"The values of column {name!r} were not counted. Please report this.")
+        refuse_uncodable(name, self.field(name).type)
+        column = counted_there(
+            self.records,
+            name,
+            "and the driver holds those of quasi-identifiers and sensitive columns. Round or shorten them "
+            "first, or give it the role identifier.",
+        )
+        if len(column) != self.n_records:
+            raise InputError(
+                f"The table changed while it was read: {self.n_records:,} records, and then "
+                f"{len(column):,} when {name!r} was counted. Nothing was written. Run this again on a source "
+                "that gives the same records at every reading."
+            )
+        return column
+
+    def sha256(self) -> str | None:
+        return None if self.files is None else self.files.sha256(self.records.sparkSession)
+
+    def release(self) -> None:
+        """Let Spark give up what it holds."""
+        if self.held is not None:
+            give_up(self.held)
+
+
+def counted_there(frame: Any, name: str, too_many: str) -> CountedColumn:
+    """A column of which the distinct values are at hand, counted by one group-by; refused for `too_many`."""
+    with spark_failures(f"count the values of {name!r}"):
+        found = frame.groupBy(quoted(name)).count().limit(MOST_VALUES + 1).toArrow()
+    if len(found) > MOST_VALUES:
+        raise UnsupportedError(f"Column {name!r} has more than {MOST_VALUES:,} different values, {too_many}")
+    values = found.column(0).combine_chunks()
+    values = pa.concat_arrays(values.chunks) if isinstance(values, pa.ChunkedArray) else values
+    return counted_column(name, values, found.column(1).to_numpy())
+
+
+def quoted(name: str) -> str:
+    """A name as Spark takes it, whatever characters it has."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+@dataclass(frozen=True, eq=False)
+class SparkParts:
+    """A published table on a cluster, in parts of whole classes; each is one cell, as `packed` makes it.
+
+    held     a dataframe of the numbers of parts and of these cells, which Spark holds
+    names    the published columns
+    hidden   those that go along with them: numbers of records and people, and original values
+    kinds    the type of every column, as Spark takes it
+    digests  what tells each part that was verified from any other
+    """
+
+    held: Any
+    names: Sequence[str]
+    hidden: Sequence[str]
+    kinds: Mapping[str, Any]
+    digests: Mapping[int, bytes]
+
+    def map(self, make: Callable[[pa.Table], Iterator[pa.RecordBatch]], schema: Any) -> Any:
+        """A dataframe of what workers make of each part."""
+        digests = self.digests
+
+        def made(batches: Batches) -> Batches:
+            one_thread()
+            for table in _verified_tables(batches, digests):
+                yield from make(table)
+
+        return self.held.select("part", "packed").mapInArrow(made, schema)
+
+    def frame(self, *, hidden: bool = False) -> Any:
+        """The published records as a dataframe; `hidden` columns go along where they are asked for."""
+        from pyspark.sql.types import StructField, StructType
+
+        names = [*self.names, *(self.hidden if hidden else [])]
+
+        def opened(table: pa.Table) -> Batches:
+            plain = [_plain(table.column(name)) for name in names]
+            yield from pa.table(plain, names=names).to_batches(max_chunksize=1 << 16)
+
+        with spark_failures("look at the release"):
+            return self.map(opened, StructType([StructField(name, self.kinds[name]) for name in names]))
+
+
+def digest_of(data: Any) -> bytes:
+    """What tells a part from any other."""
+    return blake2b(data, digest_size=16).digest()
+
+
+def _verified_tables(batches: Batches, digests: Mapping[int, bytes]) -> Iterator[pa.Table]:
+    """The records of parts; one that was lost, and is not what was verified when made again, is refused."""
+    for batch in batches:
+        for part, data in zip(batch.column("part"), batch.column("packed")):
+            if digest_of(data.as_buffer()) != digests.get(part.as_py()):
+                raise InputError(
+                    "A part of the release was lost with an executor, and came out otherwise when it was "
+                    "made again. Nothing was written. Run this again, without a time limit if it recurs."
+                )
+            yield unpacked(data.as_buffer())
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    kind = column.type
+    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
+
+
+def cell(found: Any) -> pa.RecordBatch:
+    """What was found, as a row of CELL."""
+    return pa.RecordBatch.from_pydict({"found": pa.array([pickle.dumps(found, protocol=5)], pa.binary())})
+
+
+def united(found: Any, n_parts: int, unite: Callable[[Sequence[T]], T]) -> T:
+    """What was found in all parts, given a dataframe of cells; that of many is united by workers first."""
+
+    def together(batches: Batches) -> Batches:
+        if parts := _unpickled(batches):
+            yield cell(unite(parts))
+
+    if n_parts > _UNITED_AT_ONCE:
+        found = found.repartition(-(-n_parts // _UNITED_AT_ONCE)).mapInArrow(together, CELL)
+    return unite(_unpickled(found.toArrow().to_batches()))
+
+
+def _unpickled(batches: Iterator[pa.RecordBatch] | Sequence[pa.RecordBatch]) -> list[Any]:
+    return [pickle.loads(row.as_buffer()) for batch in batches for row in batch.column("found")]
+
+
+def fingerprint(frame: Any, columns: Sequence[str]) -> tuple[int, int]:
+    """How many records there are, and a sum over all of them that depends on all values of these columns.
+
+    The sum is the same in any order of the records; another value anywhere changes it.
+    """
+    return fingerprints(frame, columns)[0]
+
+
+def fingerprints(frame: Any, *columns: Sequence[str]) -> list[tuple[int, int]]:
+    """The fingerprints of several choices of columns, in one pass."""
+    import pyspark.sql.functions as F
+
+    with spark_failures("compare the records"):
+        sums = [F.count(F.lit(1))]
+        for names in columns:
+            digest = hash_of_values(frame, names)
+            low = digest.bitwiseAND(F.lit(0xFFFFFFFF))
+            sums += [F.sum(F.shiftrightunsigned(digest, 32)), F.sum(low)]  # neither can overflow
+        n_records, *halves = frame.agg(*sums).collect()[0]
+    return [
+        (int(n_records), ((high or 0) << 32) + (low or 0)) for high, low in zip(halves[::2], halves[1::2])
+    ]
+
+
+def hash_of_values(frame: Any, columns: Sequence[str]) -> Any:
+    """A hash of each record's values; two zeros of different signs are one value."""
+    import pyspark.sql.functions as F
+
+    kinds = {field.name: field.dataType.typeName() for field in frame.schema.fields}
+    hashed = [
+        F.col(quoted(name)) + F.lit(0.0) if kinds[name] in ("float", "double") else F.col(quoted(name))
+        for name in columns
+        if kinds[name] not in ("map", "variant")
+    ]
+    return F.xxhash64(*hashed) if hashed else F.lit(0).cast("long")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -37,6 +37,10 @@ class Table(ABC):
     n_records: int
     is_arrow = True
     """Whether the values came as Arrow, as those of files do."""
+    files: Any = None
+    """The files that Spark reads it from; None elsewhere."""
+    in_one_place = True
+    """Whether its records can be looked at here; those of a cluster are only counted."""
 
     @cached_property
     def _columns(self) -> dict[str, Column]:
@@ -104,6 +108,10 @@ class Table(ABC):
         """The values that a file calls missing, such as refused."""
         codebook = codebook_of(self.field(name))
         return frozenset() if codebook is None else codebook.missing_texts
+
+    def sha256(self) -> str | None:
+        """The SHA-256 of the files that it is read from, where these are hashed only when it is asked for."""
+        return None
 
     def require(self, names: Sequence[str]) -> None:
         """Raise InputError for names of columns that the table does not have."""

@@ -28,7 +28,7 @@ from kohort.verification.promises import Promise, stated, stated_items
 from kohort.verification.treated import check_hidden, check_perturbed
 from kohort.verification.tree import compare_tree
 from kohort.verification.two_files import Eventless
-from kohort.verification.verdict import Check, Verdict
+from kohort.verification.verdict import Caution, Check, Verdict
 from kohort.verification.verify_models import Judge
 from kohort.verification.whose_records import whose_records
 
@@ -44,6 +44,10 @@ class Verification:
     verdict: Verdict
     loss: dict[str, float] | None = None
     unweighted_loss: dict[str, float] | None = None
+
+    def cautioned(self, *cautions: Caution) -> Verification:
+        """The same with more cautions."""
+        return replace(self, verdict=self.verdict.cautioned(*cautions))
 
 
 def verify(

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from engines.spark.small_tasks import SMALL_TASKS
-from kohort.engines.spark.session import quiet, refuse_wrong_java
 from kohort.errors import KohortError
+from kohort.tables.spark_session import quiet, refuse_wrong_java
 
 SETTINGS = {
     "spark.ui.enabled": "false",

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.spark
     ],
 )
 def test_only_the_kind_of_an_error_is_told(text, words):
-    from kohort.engines.spark.failures import spark_failures
+    from kohort.tables.spark_session import spark_failures
 
     with pytest.raises(InputError, match=words) as told, spark_failures("read the table"):
         raise pyspark_errors.PySparkException(text)
@@ -36,7 +36,7 @@ def test_only_the_kind_of_an_error_is_told(text, words):
 
 
 def test_an_error_of_a_worker_is_raised_here():
-    from kohort.engines.spark.failures import spark_failures
+    from kohort.tables.spark_session import spark_failures
 
     text = "Traceback ...\nkohort.errors.InfeasibleError: k = 5 is impossible.\n\tat org.apache"
     with pytest.raises(InfeasibleError, match="k = 5 is impossible"), spark_failures("solve"):

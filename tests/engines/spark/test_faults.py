@@ -176,15 +176,15 @@ def altered(change):
 
     class Altered(RegionJob):  # defined here, so that it is sent to workers by its code
         def solve(self, batches):
-            from kohort.pipeline.spark.regions import _by_region, _joined_regions, _units_in
+            from kohort.pipeline.spark.arranging import dealt_by_class, gathered
+            from kohort.pipeline.spark.regions import _by_region, _joined_regions
 
-            for table in _units_in(batches):
+            for _, table in gathered(batches):
                 solved = [(self._labels(node, region), region) for node, region in _by_region(table)]
                 labels, records = _joined_regions(solved)
                 rows, labels = change(list(range(len(records))), labels)
-                yield self.pieces.dealt(
-                    {n: found.take(rows) for n, found in labels.items()}, records.take(rows)
-                )
+                shown = {n: found.take(rows) for n, found in labels.items()}
+                yield dealt_by_class(shown, records.take(rows), self.keys)
 
     return Altered
 

@@ -10,10 +10,10 @@ import pytest
 
 import kohort as ko
 import kohort.spark
-from kohort.engines.spark import input_files
 from kohort.errors import InputError
 from kohort.io.private_files import read_salt
 from kohort.job.public import commitment_to
+from kohort.tables import spark_files as input_files
 
 pytestmark = pytest.mark.spark
 
@@ -62,7 +62,7 @@ def test_several_files_are_listed_by_name(spark, table, tmp_path, monkeypatch, l
         pq.write_table(table.slice(place * 300, 300), folder / name)
     release = kohort.spark.anonymize(folder, **ASKED)
     lines = "".join(f"{sha256(folder / name)}  {name}\n" for name in sorted(names))
-    assert release.input_files.sha256(spark) == hashlib.sha256(lines.encode()).hexdigest()
+    assert release.sha256_of_original() == hashlib.sha256(lines.encode()).hexdigest()
     release.close()
 
 

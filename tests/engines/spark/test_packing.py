@@ -9,15 +9,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kohort.engines.spark.packing import (
+from kohort.tables.spark_cells import (
     compact_dictionary,
     dictionary_of_places,
+    hashed_rows,
     joined_tables,
     packed,
     sorted_by,
     unpacked,
 )
-from kohort.engines.spark.row_hashes import hashed_rows
 
 COLUMNS = {
     "text": pa.array(["a", None, "b", "a"]),

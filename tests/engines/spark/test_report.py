@@ -15,6 +15,7 @@ import kohort.spark
 from kohort.errors import InputError, UnsupportedError
 from kohort.pipeline.spark import sides, solving
 from kohort.report.facts import report_facts
+from kohort.tables import spark as spark_tables
 
 pytestmark = pytest.mark.spark
 
@@ -61,7 +62,7 @@ def many_parts():
     """Parts of about 400 records, so that figures are united, by workers and on the driver."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(solving, "_PER_PART", 400)
-        patch.setattr(sides, "_UNITED_AT_ONCE", 3)
+        patch.setattr(spark_tables, "_UNITED_AT_ONCE", 3)
         yield
 
 
@@ -104,7 +105,7 @@ def compared(facts: dict) -> dict:
 def test_figures_are_those_of_one_machine(spark, path, table, more):
     asked = ASKED | more
     made, local = kohort.spark.anonymize(path, **asked), ko.anonymize(table, **asked)
-    assert len(made.digests) == 8
+    assert len(made.published.parts.digests) == 8
     facts, expected = report_facts(made), report_facts(local)
     assert (facts["risk"]["withheld"] > 0) == ("suppression" in more)
     assert_same(compared(facts), compared(expected))

@@ -7,8 +7,8 @@ import stat
 
 import pytest
 
-from kohort.engines.spark import session
 from kohort.errors import InputError
+from kohort.tables import spark_session as session
 
 
 def _java(folder, version):

@@ -26,6 +26,7 @@ from kohort.algorithms.mondrian.mondrian import Mondrian
 from kohort.algorithms.proofs.box_bound import box_bound
 from kohort.algorithms.refusals import has_wide_hierarchies, refuse_other_costs
 from kohort.algorithms.run import Run
+from kohort.algorithms.solver import Solver
 from kohort.algorithms.uniting.diversify import diversify
 from kohort.errors import InputError, UnsupportedError
 from kohort.problem.costs import Cost
@@ -85,6 +86,7 @@ class Improve(Algorithm):
     promise: ClassVar[str] = "a proven lower bound on the least cost, close to the cost reached"
     recoding: ClassVar[type[Groups]] = Groups
     withholds: ClassVar[bool] = True
+    largest_region: ClassVar[float] = 500_000
     own_time_limit: ClassVar[float | None] = SECONDS
     people = "counts"
 
@@ -123,6 +125,26 @@ class Improve(Algorithm):
         groups = None if self.start == "prices" else _started(problem, _STARTS[self.start](), run)
         return improve(problem, groups, run)
 
+    def without_bound(self) -> Solver:
+        return _Regrouping(self)
+
+
+@dataclass(frozen=True)
+class _Regrouping:
+    """improve, where large regions are searched without the time for a bound: all of it is for the search."""
+
+    inner: Improve
+
+    def refuse(self, problem: Problem) -> None:
+        self.inner.refuse(problem)
+
+    def solve(self, problem: Problem, run: Run) -> Groups:
+        large = problem.n_records > _MOST_TOGETHER
+        if not large or self.inner.start != "prices" or problem.cost.of_numbers:
+            return self.inner.solve(problem, run)
+        given = Mondrian().solve(problem, run.share_of_time(0.9))
+        return regrouped_in_regions(problem, given, run, WORTH_IT if run.limit is None else WORTH_ANY_TIME)
+
 
 def _started(problem: Problem, algorithm: Algorithm, run: Run) -> Groups:
     """The groups of another algorithm, united until they satisfy every model."""
@@ -153,15 +175,6 @@ def improve(problem: Problem, groups: Groups | None, run: Run) -> Groups:
     if _holds(problem, found) and (problem.all_survive_unions or _costs_less(problem, found, given)):
         return found
     return replace(given, bound=found.bound, proof=found.proof, notes=found.notes)
-
-
-def regrouped_without_bound(problem: Problem, run: Run) -> Groups:
-    """Groups of no greater cost than those of mondrian, by the search for tables of any size.
-
-    All of the time is for the search, where nobody asks how low the cost could be.
-    """
-    given = Mondrian().solve(problem, run.share_of_time(0.9))
-    return regrouped_in_regions(problem, given, run, WORTH_IT if run.limit is None else WORTH_ANY_TIME)
 
 
 def _in_boxes(problem: Problem, given: Groups, run: Run, seconds: float | None) -> Groups:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -48,6 +49,8 @@ class Mondrian(Algorithm):
     promise: ClassVar[str] = "no bound on the loss"
     recoding: ClassVar[type[Groups]] = Groups
     people = "counts"
+    in_regions: ClassVar[bool] = True
+    largest_region: ClassVar[float] = math.inf
     weighs: ClassVar[bool] = True
 
     choose: Literal["cost", "range"] = "cost"

@@ -1,64 +1,106 @@
-"""Published records on a cluster, in parts of whole classes: dealt out by class, ordered, and held.
+"""Published records on a cluster, in parts of whole classes: dealt out by class, and put in order.
 
 A part does not depend on where its records come from: only on what is published, and on the seed.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from kohort.engines.spark.coding import ORIGINAL, PERSON, Coder
-from kohort.engines.spark.packing import (
+from kohort.errors import UnsupportedError
+from kohort.job.publish import Published
+from kohort.pipeline.spark.coding import ORIGINAL, PERSON, Coder
+from kohort.pipeline.spark.prepare import SparkPrepared
+from kohort.tables.spark import ROW, SparkParts, SparkTable
+from kohort.tables.spark_cells import (
     compact_dictionary,
     dictionary_of_places,
+    hashed_rows,
     joined_tables,
     packed,
     sorted_by,
     unpacked,
 )
-from kohort.engines.spark.row_hashes import hashed_rows
-from kohort.engines.spark.source import ROW
-from kohort.errors import InputError
+from kohort.tables.spark_session import give_up
 from kohort.treatments.identifiers import MASK
 
 LABELS = pa.dictionary(pa.int32(), pa.string())  # one type, so that labels can be joined
-PIECES = "key long, part long, records binary"
+DEALT = "key long, number long, first long, records binary"
 Batches = Iterator[pa.RecordBatch]
 
 
-@dataclass(frozen=True, eq=False)
-class Pieces:
-    """How published records are dealt out: all records of a class to one part.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PublishedThere(Published):
+    """A table as it is published on a cluster.
 
-    keys  per part the number by which Spark deals it out
+    parts        the published records in parts, which were verified, as Spark holds them
+    fingerprint  of these records: see `kohort.tables.spark.fingerprint`
+    found_formulas  how many texts of each column begin like a formula
     """
 
-    keys: Sequence[int]
+    parts: SparkParts
+    fingerprint: tuple[int, int]
+    found_formulas: Mapping[str, int]
 
-    def dealt(self, labels: Mapping[str, pa.DictionaryArray], beside: pa.Table) -> pa.RecordBatch:
-        """Some published records by part: labels, and places of original values beside them."""
-        hashed = hashed_rows((labels[name] for name in sorted(labels)), len(beside))
-        part = (hashed >> np.uint64(32)) % np.uint64(len(self.keys))
-        order, start = sorted_by(part, len(self.keys))
-        columns = {name: beside.column(name) for name in beside.column_names}
-        ordered = pa.table({**labels, **columns}).take(pa.array(order)).combine_chunks()
-        found = np.flatnonzero(np.diff(start)).tolist()
-        records = [
-            packed(_compact(ordered.slice(start[part], start[part + 1] - start[part]))) for part in found
-        ]
-        return pa.RecordBatch.from_pydict(
-            {
-                "key": pa.array([self.keys[part] for part in found], pa.int64()),
-                "part": pa.array(found, pa.int64()),
-                "records": pa.array(records, pa.binary()),
-            }
-        )
+    @property
+    def formulas(self) -> Mapping[str, int]:
+        return self.found_formulas
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.parts.names)
+
+    @cached_property
+    def native(self) -> Any:
+        """The published records as a dataframe of Spark's; they are made from the parts that it holds."""
+        return self.parts.frame()
+
+    @property
+    def originals(self) -> np.ndarray:
+        raise UnsupportedError("A release on a cluster does not know which original each record has.")
+
+    def close(self) -> None:
+        """Let Spark give up all that it holds of the release and of its original; `native` is gone then."""
+        give_up(self.parts.held)
+        assert isinstance(self.dataset, SparkTable)
+        self.dataset.release()
+
+
+def dealt(table: pa.Table, number: np.ndarray, keys: Sequence[int], first: int = 0) -> pa.RecordBatch:
+    """Records dealt out by a number of each, as rows of DEALT.
+
+    keys   per number the one by which Spark deals it out
+    first  where these records belong among others that are dealt out
+    """
+    order, start = sorted_by(number, len(keys))
+    ordered = table.take(pa.array(order)).combine_chunks()
+    found = np.flatnonzero(np.diff(start)).tolist()
+    records = [packed(_compact(ordered.slice(start[n], start[n + 1] - start[n]))) for n in found]
+    return pa.RecordBatch.from_pydict(
+        {
+            "key": pa.array([keys[n] for n in found], pa.int64()),
+            "number": pa.array(found, pa.int64()),
+            "first": pa.array([first] * len(found), pa.int64()),
+            "records": pa.array(records, pa.binary()),
+        }
+    )
+
+
+def dealt_by_class(
+    labels: Mapping[str, pa.DictionaryArray], beside: pa.Table, keys: Sequence[int]
+) -> pa.RecordBatch:
+    """Some published records, all of a class to one part: labels, and places of values beside them."""
+    hashed = hashed_rows((labels[name] for name in sorted(labels)), len(beside))
+    part = (hashed >> np.uint64(32)) % np.uint64(len(keys))
+    columns = {name: beside.column(name) for name in beside.column_names}
+    return dealt(pa.table({**labels, **columns}), part, keys)
 
 
 def _compact(table: pa.Table) -> pa.Table:
@@ -67,6 +109,17 @@ def _compact(table: pa.Table) -> pa.Table:
             column = compact_dictionary(table.column(place).chunk(0)).cast(LABELS)
             table = table.set_column(place, field.name, column)
     return table
+
+
+def gathered(batches: Batches) -> Iterator[tuple[int, pa.Table]]:
+    """The records of each number that was dealt out to a partition, in order."""
+    pieces: dict[int, list[tuple[int, Any]]] = defaultdict(list)
+    for batch in batches:
+        for number, first, records in zip(*(batch.column(name) for name in ("number", "first", "records"))):
+            pieces[number.as_py()].append((first.as_py(), records.as_buffer()))
+    for number in sorted(pieces):
+        in_order = sorted(pieces.pop(number), key=lambda piece: piece[0])
+        yield number, joined_tables([unpacked(records) for _, records in in_order])
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,20 +135,34 @@ class Arrangement:
     masked: Sequence[str]
     seed: int
 
+    @classmethod
+    def of(cls, prepared: SparkPrepared) -> Arrangement:
+        """The arrangement of a table that was prepared."""
+        return cls(Coder.of(prepared), prepared.published_names, prepared.masked, prepared.request.seed)
+
     @property
     def hidden(self) -> list[str]:
         """The columns that go along with the published ones, for verification and reports."""
         originals = [f"{ORIGINAL}{number}" for number in range(len(self.coder.attributes))]
         return [*originals, ROW, *([PERSON] if self.coder.has_people else [])]
 
+    def kinds(self, frame: Any) -> dict[str, Any]:
+        """The types of all these columns, as Spark takes them; `frame` has the original."""
+        from pyspark.sql.types import LongType, StringType
+
+        kinds = {field.name: field.dataType for field in frame.schema.fields}
+        quasi = [attribute.name for attribute in self.coder.attributes]
+        kinds |= {f"{ORIGINAL}{number}": kinds[name] for number, name in enumerate(quasi)}
+        return (
+            kinds
+            | dict.fromkeys([*quasi, *self.masked], StringType())
+            | {PERSON: LongType(), ROW: LongType()}
+        )
+
     def parts(self, batches: Batches) -> Iterator[tuple[int, pa.Table]]:
-        """The parts of a partition, which there is one of: published columns, and those that are hidden."""
-        pieces: dict[int, list[pa.Table]] = {}
-        for batch in batches:
-            for part, records in zip(batch.column("part"), batch.column("records")):
-                pieces.setdefault(part.as_py(), []).append(unpacked(records.as_buffer()))
-        for part in sorted(pieces):
-            yield part, self._arranged(joined_tables(pieces.pop(part)))
+        """The parts that were dealt out to a partition: published columns, and those that are hidden."""
+        for part, table in gathered(batches):
+            yield part, self._arranged(table)
 
     def _arranged(self, table: pa.Table) -> pa.Table:
         columns: dict[str, Any] = {}
@@ -116,39 +183,3 @@ class Arrangement:
 def _in_one(column: pa.ChunkedArray) -> pa.Array:
     whole = column.combine_chunks()
     return whole if isinstance(whole, pa.Array) else whole.chunk(0)
-
-
-def digest_of(data: Any) -> bytes:
-    """What tells a part from any other."""
-    return blake2b(data, digest_size=16).digest()
-
-
-def verified_tables(batches: Batches, digests: Mapping[int, bytes]) -> Iterator[pa.Table]:
-    """The records of parts; one that was lost, and is not what was verified when made again, is refused."""
-    for batch in batches:
-        for part, data in zip(batch.column("part"), batch.column("packed")):
-            if digest_of(data.as_buffer()) != digests.get(part.as_py()):
-                raise InputError(
-                    "A part of the release was lost with an executor, and came out otherwise when it was "
-                    "made again. Nothing was written. Run this again, without a time limit if it recurs."
-                )
-            yield unpacked(data.as_buffer())
-
-
-def opened_parts(names: Sequence[str], digests: Mapping[int, bytes]) -> Any:
-    """A function for `mapInArrow` that gives the records of parts, of these columns.
-
-    digests  of the parts that were verified: another one, made again after it was lost, is refused
-    """
-
-    def opened(batches: Batches) -> Batches:
-        for table in verified_tables(batches, digests):
-            plain = [_plain(table.column(name)) for name in names]
-            yield from pa.table(plain, names=list(names)).to_batches(max_chunksize=1 << 16)
-
-    return opened
-
-
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    kind = column.type
-    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column

@@ -15,23 +15,23 @@ import pyarrow as pa
 
 from kohort.algorithms import Run
 from kohort.data.column import Column
-from kohort.engines.spark.coding import ORIGINAL, Coder, counted_values
-from kohort.engines.spark.failures import spark_failures
-from kohort.engines.spark.packing import dictionary_of_places
-from kohort.engines.spark.values import quoted
-from kohort.engines.spark.workers import larger_batches
 from kohort.errors import UnsupportedError
 from kohort.job.choose import Choice
 from kohort.job.publish import labelled
 from kohort.job.withheld import broken_by
-from kohort.pipeline.spark.arranging import Pieces
+from kohort.pipeline.spark.arranging import dealt_by_class
+from kohort.pipeline.spark.coding import ORIGINAL, Coder, counted_values, runs
 from kohort.pipeline.spark.prepare import SparkPrepared
 from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
 from kohort.recoding.recoding import Recoding
+from kohort.tables.spark import quoted
+from kohort.tables.spark_cells import dictionary_of_places
+from kohort.tables.spark_session import spark_failures
 
 MOST_ROWS, MOST_RECORDS = 2_000_000, 20_000_000
 _LARGEST_KEY = 2**62
+_AT_ONCE = 1 << 17  # records: values are looked up in a table that is made for each
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,18 +40,18 @@ class GlobalJob:
 
     labels    per quasi-identifier the published value of each code
     withheld  keys of the rows that are withheld, sorted
-    pieces    how published records are dealt out by class
+    keys      per part of published records the number by which Spark deals it out
     """
 
     coder: Coder
     labels: Mapping[str, Sequence[str | None]]
     withheld: np.ndarray
-    pieces: Pieces
+    keys: Sequence[int]
 
     def publish(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The published records, dealt out by class."""
-        for batch in larger_batches(batches):
-            beside = self.coder.beside(batch)
+        for table in runs(batches, _AT_ONCE):
+            beside = self.coder.beside(table)
             places = (beside.column(f"{ORIGINAL}{n}").to_numpy() for n in range(len(self.labels)))
             attributes = self.coder.attributes
             codes = [counted_values(a).codes[of_record] for a, of_record in zip(attributes, places)]
@@ -61,7 +61,7 @@ class GlobalJob:
                 labels = pa.array([*self.labels[attribute.name], "*"], pa.string())
                 place = np.where(hidden, len(labels) - 1, of_record)
                 columns[attribute.name] = dictionary_of_places(place, labels)
-            yield self.pieces.dealt(columns, beside)
+            yield dealt_by_class(columns, beside, self.keys)
 
 
 def row_numbers(attributes: Sequence[Attribute], codes: Sequence[np.ndarray]) -> np.ndarray:
@@ -73,7 +73,7 @@ def row_numbers(attributes: Sequence[Attribute], codes: Sequence[np.ndarray]) ->
 
 
 def global_recoding(
-    prepared: SparkPrepared, choice: Choice, coder: Coder, pieces: Pieces, run: Run
+    prepared: SparkPrepared, choice: Choice, coder: Coder, keys: Sequence[int], run: Run
 ) -> tuple[GlobalJob, Recoding]:
     """Solve a problem on the distinct rows of a table, and say how workers publish its records."""
     problem = _gathered(prepared)
@@ -85,7 +85,7 @@ def global_recoding(
         _refuse_leaving_out(prepared, problem, recoding, labels)
         codes = [attribute.column.codes[recoding.withheld] for attribute in problem.attributes]
         withheld = np.unique(row_numbers(prepared.attributes, codes))
-    return GlobalJob(coder, labels, withheld, pieces), recoding
+    return GlobalJob(coder, labels, withheld, keys), recoding
 
 
 def _gathered(prepared: SparkPrepared) -> Problem:
@@ -102,10 +102,7 @@ def _gathered(prepared: SparkPrepared) -> Problem:
     times = found.column(found.num_columns - 1).to_numpy()
 
     def expanded(column: Any) -> Column:
-        codes = np.repeat(column.codes_of(found.column(names.index(column.name))), times)
-        return Column(
-            column.name, column.kind, codes, column.texts, column.numbers, column.listed, column.apart
-        )
+        return _coded(column, np.repeat(column.codes_of(found.column(names.index(column.name))), times))
 
     attributes = tuple(replace(a, column=expanded(a.column)) for a in problem.attributes)
     held = {name: replace(s, column=expanded(s.column)) for name, s in sensitive.items()}
@@ -126,10 +123,13 @@ def _refuse_many(n_records: int, n_rows: int | None) -> None:
 def _labels(recoding: Recoding, attribute: Attribute, null_is_star: bool) -> list[str | None]:
     """The published value of each code."""
     codes = np.arange(len(attribute.column.texts), dtype=np.int32)
-    column = attribute.column
-    each = Column(column.name, column.kind, codes, column.texts, column.numbers, column.listed, column.apart)
-    shown = recoding.apply(replace(attribute, column=each))
+    shown = recoding.apply(replace(attribute, column=_coded(attribute.column, codes)))
     return labelled(shown, np.zeros(len(codes), dtype=bool), null_is_star).to_pylist()
+
+
+def _coded(column: Column, codes: np.ndarray) -> Column:
+    """A column of other records with the same values."""
+    return Column(column.name, column.kind, codes, column.texts, column.numbers, column.listed, column.apart)
 
 
 def _refuse_leaving_out(

@@ -1,31 +1,92 @@
-"""People with several records on a cluster: what can be promised to them, and who chooses the algorithm."""
+"""People with several records on a cluster, counted exactly: who has what is dealt out by person."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from kohort.algorithms import ALGORITHMS, Run
 from kohort.algorithms.mondrian.region_people import PeopleView, counts_of_tallies, views_of
-from kohort.algorithms.uniting.counting_people import kept_by_whole_table
-from kohort.engines.spark.coding import PERSON, counted_values
-from kohort.engines.spark.failures import spark_failures
-from kohort.engines.spark.people import PERSON_CELLS, cells_batch, tallied
-from kohort.engines.spark.values import quoted
-from kohort.errors import UnsupportedError
-from kohort.job.choose import Choice, choose
+from kohort.errors import InputError, counted
+from kohort.pipeline.spark.coding import PERSON, counted_values
 from kohort.problem.people_elsewhere import PeopleElsewhere
-from kohort.problem.problem import Problem
-from kohort.problem.promises import ClassCounts, Model
+from kohort.problem.promises import ClassCounts, Model, PeopleTally, PersonCells
 from kohort.problem.promises.exact import INT64_MAX
 from kohort.problem.sensitive import SensitiveAttribute
-from kohort.recoding.groups import Groups
-from kohort.recoding.recoding import Recoding
-from kohort.statement import Statement
+from kohort.tables.spark import quoted
+from kohort.tables.spark_session import spark_failures
+
+PERSON_CELLS = "view long, class long, person long, value long, n long"
+
+
+def numbers_batch(**columns: np.ndarray) -> pa.RecordBatch:
+    """Whole numbers as Spark takes them."""
+    return pa.RecordBatch.from_pydict({n: pa.array(found.astype(np.int64)) for n, found in columns.items()})
+
+
+def cells_batch(view: int, cells: PersonCells, people: np.ndarray) -> pa.RecordBatch:
+    """What people have in some records, as Spark takes it; `people` are those that the cells number."""
+    found = {"view": np.full(len(cells.records), view), "class": cells.class_of}
+    person, value = people[cells.person_of], cells.value_of
+    return numbers_batch(**found, person=person, value=value, n=cells.records)
+
+
+def tallied(cells: Any, views: Sequence[PeopleView], n_classes: int) -> list[PeopleTally]:
+    """The people of all classes by value, for each view, given a dataframe of what they have.
+
+    All that a person has is brought to one place. What comes to the driver is a row for each view, class,
+    value and number of records that somebody has: it does not grow with the number of people.
+    """
+    import pyspark.sql.functions as F
+    from pyspark.sql import Window
+
+    whose = ["view", "class", "person"]
+    of_values = cells.repartition(*whose).groupBy(*whose, "value").agg(F.sum("n").alias("n"))
+    total = F.sum("n").over(Window.partitionBy(*whose)).alias("total")
+    kinds = of_values.select("view", "class", "value", "n", total).groupBy("view", "class", "value", "total")
+    found = kinds.agg(F.count("*").alias("people"), F.sum("n").alias("records")).toArrow()
+    order = [(name, "ascending") for name in ("view", "class", "value", "total")]
+    found = found.sort_by(order)
+    view = found.column("view").to_numpy()
+    names = ("class", "value", "total", "people", "records")
+    columns = np.array([found.column(name).to_numpy() for name in names])
+    tallies = []
+    for place, asked in enumerate(views):
+        class_of, value_of, of_person, people, records = columns[:, view == place]
+        tallies.append(PeopleTally(class_of, value_of, of_person, people, records, n_classes, asked.n_values))
+    return tallies
+
+
+def with_people(frame: Any, name: str, seed: int) -> tuple[Any, int]:
+    """The records with a number for the person of each, in PERSON, and how many people there are.
+
+    name  the column that says whose record each is: refused where values are missing, or all are one person
+    """
+    import pyspark.sql.functions as F
+
+    person = F.col(quoted(name))
+    number = F.xxhash64(F.lit(seed), person)
+    missing = F.sum((person.isNull() | (F.trim(person.cast("string")) == "")).cast("long"))
+    with spark_failures("count the people"):
+        people, numbers, lacking = frame.agg(
+            F.count_distinct(person), F.count_distinct(number), missing
+        ).collect()[0]
+    if people != numbers:
+        raise InputError("Two people have one number, by an unlikely chance. Choose another seed.")
+    if lacking:
+        raise InputError(
+            f"Column {name!r} says whose record it is, and {counted(lacking, 'record has', 'records have')} "
+            "no value there. Fill them in, or leave these records out."
+        )
+    if people == 1:
+        raise InputError(
+            f"Column {name!r} says whose record it is, and all records are of one person. Name the column "
+            "that tells people apart."
+        )
+    return frame.withColumn(PERSON, number), people
 
 
 def people_of_table(
@@ -66,51 +127,3 @@ def _overall(spread: ClassCounts) -> np.ndarray:
     overall = np.zeros(spread.n_values, dtype=spread.count.dtype)
     overall[spread.value_of] = spread.count
     return overall if int(overall.sum()) <= INT64_MAX else overall.astype(object)
-
-
-@dataclass(frozen=True)
-class _ChosenThere:
-    """The algorithm that is chosen where the records are, as one machine would choose it."""
-
-    request: Statement
-
-    def refuse(self, problem: Problem) -> None:
-        """Nothing is known yet."""
-
-    def solve(self, problem: Problem, run: Run) -> Recoding:
-        return choose(problem, self.request).solver.solve(problem, run)
-
-
-def counting_people(choice: Choice, problem: Problem, request: Statement, largest: int) -> Choice:
-    """The choice for a table in which people have several records.
-
-    largest  how many records a worker solves at a time
-
-    Mondrian starts from the whole table as one class, and cuts it while people keep every promise. A promise
-    that the whole table breaks, and any other algorithm, needs all records in one region: there groups are
-    united until they keep it, and it may be any two of them. Where one region is enough, so are groups that
-    are published alike.
-    """
-    if not issubclass(ALGORITHMS[choice.name].recoding, Groups):
-        raise UnsupportedError(
-            f"Where people have several records, the Spark engine does not run {choice.name}. Choose "
-            "mondrian, or engine: local."
-        )
-    broken = [m.name for m in problem.models if m not in kept_by_whole_table(problem).models]
-    united = ALGORITHMS[choice.name].people != "counts" or not problem.all_survive_unions
-    weight = {"diversify": {"w": request.diversify_weight}} if united else {}
-    choice = replace(choice, parameters=choice.parameters | weight)
-    in_regions = problem.n_records > largest
-    if choice.name == "mondrian" and not broken and (in_regions or problem.all_survive_unions):
-        return choice
-    if in_regions:
-        what = f"the algorithm {choice.name}"
-        if choice.name == "mondrian":
-            what = f"the promise {broken[0]}, which the whole table as one class breaks,"
-        raise UnsupportedError(
-            f"Where people have several records, {what} needs all {problem.n_records:,} records in one "
-            f"region, and a region has up to {largest:,}. Raise records_per_region if a worker's memory "
-            "allows that, or use engine: local."
-        )
-    there = replace(request, algorithm=choice.name) if request.algorithm == "auto" else request
-    return replace(choice, solver=_ChosenThere(there))

@@ -1,60 +1,36 @@
-"""From a table on a cluster to a Problem: roles settled, values counted, hierarchies built on the driver."""
+"""From a table on a cluster to a Problem: what every table goes through, and people and pseudonyms there."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import pyarrow as pa
 
 from kohort.data.column import code_column
-from kohort.data.compact_column import CountedColumn
-from kohort.data.hierarchy import Hierarchy
-from kohort.engines.spark.coding import PERSON
-from kohort.engines.spark.failures import spark_failures
-from kohort.engines.spark.source import SparkSource
-from kohort.engines.spark.values import count_people, count_values, quoted
-from kohort.errors import InputError, UnsupportedError, counted
-from kohort.job.columns import build_attributes, sensitive_attributes
-from kohort.job.prepare import refuse_nulls, settled_roles
-from kohort.pipeline.spark.people import people_of_table
-from kohort.problem.attribute import Attribute
-from kohort.problem.costs import cost_named
-from kohort.problem.problem import Problem, refuse_many_attributes
+from kohort.errors import UnsupportedError
+from kohort.job.prepare import Prepared, prepare
+from kohort.pipeline.spark.people import people_of_table, with_people
 from kohort.problem.promises import RiskLimit
-from kohort.problem.roles import Roles
-from kohort.problem.sensitive import SensitiveAttribute
 from kohort.statement import Statement
 from kohort.tables.spark import SparkTable
+from kohort.tables.spark_session import spark_failures
 from kohort.treatments.identifiers import pseudonyms
 
 
 @dataclass(frozen=True, eq=False)
-class SparkPrepared:
+class SparkPrepared(Prepared):
     """A table on a cluster and what is asked of it.
 
-    frame     the records, with pseudonyms instead of identifiers, their numbers, and those of their persons
-    dataset   the values of quasi-identifiers and sensitive columns, counted
-    person    the column that says whose record it is; None where every record is that of another person
-    n_people  how many people the records are of; None likewise
+    dataset the values of quasi-identifiers and sensitive columns are counted, once each
+    frame   the records, with pseudonyms instead of identifiers, their numbers, and those of their persons
+    person  the column that says whose record it is; None where every record is that of another person
     """
 
-    frame: Any
-    source: SparkSource
     dataset: SparkTable
-    request: Statement
-    roles: Roles
-    attributes: tuple[Attribute, ...]
-    sensitive: Mapping[str, SensitiveAttribute]
-    problem: Problem
+    frame: Any = None
     person: str | None = None
-    n_people: int | None = None
-
-    @property
-    def untouched(self) -> list[str]:
-        """The columns that are published as they came."""
-        return self.roles.untouched(self.request.treatments)
 
     @property
     def carried(self) -> list[str]:
@@ -65,45 +41,26 @@ class SparkPrepared:
     def published_names(self) -> list[str]:
         """The published columns, in the order of the table."""
         dropped = set(self.roles.dropped(self.request.treatments))
-        return [name for name in self.source.names if name not in dropped]
+        return [name for name in self.dataset.names if name not in dropped]
 
     @property
-    def counted_sensitive(self) -> dict[str, CountedColumn]:
-        return {name: s.column for name, s in self.sensitive.items()}  # type: ignore[misc]
-
-    @property
-    def sensitive_hierarchies(self) -> dict[str, Hierarchy]:
-        return {name: s.hierarchy for name, s in self.sensitive.items() if s.hierarchy is not None}
+    def masked(self) -> list[str]:
+        """The columns that are published as a mask."""
+        return [name for name, how in self.request.treatments.items() if how == "mask"]
 
 
-def prepare_on_spark(source: SparkSource, request: Statement) -> SparkPrepared:
+def prepare_on_spark(table: SparkTable, request: Statement) -> SparkPrepared:
     """Prepare a table on a cluster; what a cluster cannot do is refused at once."""
     refuse_on_spark(request)
-    roles = settled_roles(SparkTable(source.schema, 0, {}), request)
-    quasi_identifiers = roles.having("quasi-identifier")
-    refuse_many_attributes(len(quasi_identifiers))
-    frame, person, n_people = _with_people(source, request, roles)
-    dataset = count_values(source, [*quasi_identifiers, *roles.having("sensitive")])
-    if n_people == dataset.n_records:
-        person = n_people = None
-    refuse_nulls([dataset], request, roles)
-    sensitive, elsewhere = sensitive_attributes(dataset, request, roles, None), None
-    if n_people is not None:
-        sensitive, elsewhere = people_of_table(frame, sensitive, request.table_models, n_people)
-    attributes = build_attributes(dataset, request, roles)
-    problem = Problem(
-        attributes=attributes,
-        models=request.table_models,
-        cost=cost_named(request.cost),
-        sensitive=sensitive,
-        suppression=request.suppression,
-        seed=request.seed,
-        elsewhere=elsewhere,
-    )
-    frame = _with_pseudonyms(frame, request, source.schema)
-    return SparkPrepared(
-        frame, source, dataset, request, roles, attributes, sensitive, problem, person, n_people
-    )
+    plain = prepare(table, request)
+    found = SparkPrepared(**{field.name: getattr(plain, field.name) for field in fields(plain)})
+    frame, person, n_people = table.records, plain.roles.only("person"), None
+    if person is not None:
+        frame, n_people = with_people(frame, person, request.seed)
+    if n_people is not None and n_people < table.n_records:
+        spread, elsewhere = people_of_table(frame, plain.sensitive, request.table_models, n_people)
+        found = replace(found, person=person, sensitive=spread, elsewhere=elsewhere)
+    return replace(found, frame=_with_pseudonyms(frame, request, table.schema))
 
 
 def refuse_on_spark(request: Statement) -> None:
@@ -113,53 +70,34 @@ def refuse_on_spark(request: Statement) -> None:
             "The Spark engine does not support sets of items: all different sets are searched together, in "
             "one place. Use engine: local."
         )
-    reason = None
-    if request.events is not None:
-        reason = "a table of events beside that of people"
-    elif request.linked_by is not None or request.roles.only("household") is not None:
-        reason = "linked records or households"
-    elif request.roles.only("weight") is not None:
-        reason = "weights of records"
-    elif request.shuffle is False:
-        reason = "the original order of the records (shuffle: false): a cluster has none"
-    elif request.ledger is not None:
-        reason = "a ledger"
-    elif request.sample < 1:
-        reason = "a sample of the records"
-    elif set(request.publish.values()) - {"interval"}:
-        reason = "means or medians of columns"
-    for name, treatment in request.treatments.items():
-        if treatment == "shift" or name in request.perturbations:
-            reason = f"the treatment {treatment} of {name!r}"
-    for model in request.models:
-        if model.of_table or model.by_sampling or isinstance(model, RiskLimit):
-            reason = f"the promise {model.name}"
-    if reason is not None:
+    for reason in _not_there(request):
         raise UnsupportedError(
             f"The Spark engine does not support {reason}. Leave it out, or use engine: local."
         )
 
 
-def _with_people(source: SparkSource, request: Statement, roles: Roles) -> tuple[Any, str | None, int | None]:
-    """The records with a number for the person of each, where there is a column that says whose they are."""
-    import pyspark.sql.functions as F
-
-    name = roles.only("person")
-    if name is None:
-        return source.frame, None, None
-    number = F.xxhash64(F.lit(request.seed), F.col(quoted(name)))
-    people, missing = count_people(source.frame, name, number)
-    if missing:
-        raise InputError(
-            f"Column {name!r} says whose record it is, and {counted(missing, 'record has', 'records have')} "
-            "no value there. Fill them in, or leave these records out."
-        )
-    if people == 1:
-        raise InputError(
-            f"Column {name!r} says whose record it is, and all records are of one person. Name the column "
-            "that tells people apart."
-        )
-    return source.frame.withColumn(PERSON, number), name, people
+def _not_there(request: Statement) -> Iterator[str]:
+    """What is asked for that a cluster does not do, in words."""
+    if request.events is not None:
+        yield "a table of events beside that of people"
+    if request.linked_by is not None or request.roles.only("household") is not None:
+        yield "linked records or households"
+    if request.roles.only("weight") is not None:
+        yield "weights of records"
+    if request.shuffle is False:
+        yield "the original order of the records (shuffle: false): a cluster has none"
+    if request.ledger is not None:
+        yield "a ledger"
+    if request.sample < 1:
+        yield "a sample of the records"
+    if set(request.publish.values()) - {"interval"}:
+        yield "means or medians of columns"
+    for name, treatment in request.treatments.items():
+        if treatment == "shift" or name in request.perturbations:
+            yield f"the treatment {treatment} of {name!r}"
+    for model in request.models:
+        if model.of_table or model.by_sampling or isinstance(model, RiskLimit):
+            yield f"the promise {model.name}"
 
 
 def _pseudonym_columns(request: Statement) -> list[str]:
@@ -182,16 +120,11 @@ def _with_pseudonyms(frame: Any, request: Statement, schema: pa.Schema) -> Any:
                 f"The Spark engine makes pseudonyms of texts and whole numbers, and {name!r} is {kind}. Cast "
                 "it first, or use engine: local."
             )
-    fields = [
+    kinds = [
         StructField(field.name, StringType() if field.name in names else field.dataType)
         for field in frame.schema.fields
     ]
-    joins = {name: request.joins.get(name) for name in names}
-    with spark_failures("make pseudonyms"):
-        return frame.mapInArrow(_replacing(joins, request.key), StructType(fields))
 
-
-def _replacing(joins: Mapping[str, str | None], key: bytes | None) -> Any:
     def replaced(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             columns = dict(zip(batch.schema.names, batch.columns))
@@ -200,4 +133,6 @@ def _replacing(joins: Mapping[str, str | None], key: bytes | None) -> Any:
                 columns[name] = made.cast(pa.string())
             yield pa.RecordBatch.from_pydict(columns)
 
-    return replaced
+    joins, key = {name: request.joins.get(name) for name in names}, request.key
+    with spark_failures("make pseudonyms"):
+        return frame.mapInArrow(replaced, StructType(kinds))

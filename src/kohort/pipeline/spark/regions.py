@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,59 +12,31 @@ import pyarrow as pa
 
 from kohort.algorithms import Run, Solver
 from kohort.algorithms.mondrian.region_tree import Regions
-from kohort.engines.spark.coding import ORIGINAL, PERSON, counted_values
-from kohort.engines.spark.packing import joined_tables, packed, sorted_by, unpacked
-from kohort.engines.spark.workers import one_thread
 from kohort.job.publish import labelled
 from kohort.kernels.compile_time import compile_clock
-from kohort.pipeline.spark.arranging import LABELS, Pieces
+from kohort.pipeline.spark.arranging import LABELS, dealt, dealt_by_class, gathered
+from kohort.pipeline.spark.coding import ORIGINAL, PERSON, counted_values
 from kohort.problem.encoding.coded import Coded
-from kohort.problem.encoding.tables import leaf_numbers
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
+from kohort.tables.spark_cells import joined_tables, one_thread, sorted_by, unpacked
 
 _REGION = "_kohort_region"
-DEALT = "key long, unit long, first long, records binary"
 Batches = Iterator[pa.RecordBatch]
 
 
-@dataclass(frozen=True, eq=False)
-class Units:
-    """What is dealt out to workers: small regions together, and large ones that are one group in chunks.
+def units_of(regions: Regions, largest: int) -> np.ndarray:
+    """Per node of the tree the unit that is dealt out to a worker: small regions are dealt out together.
 
-    n_units  how many there are
-    first    per node of the tree its unit, or its first one
-    chunked  per node, whether it is one group
-    largest  records of the table that the records of a chunk are among
-    keys     per unit the number by which Spark deals it out
+    largest  records of a unit, at most, unless it is one region
     """
-
-    n_units: int
-    first: np.ndarray
-    chunked: np.ndarray
-    largest: int
-    keys: Sequence[int] = ()
-
-    @classmethod
-    def of(cls, regions: Regions, n_records: int, largest: int) -> Units:
-        """The units of a table, with up to `largest` records each."""
-        first = np.zeros(regions.tree.n_nodes, dtype=np.int64)
-        chunked = np.zeros(regions.tree.n_nodes, dtype=bool)
-        n_units, room = 0, 0
-        for node in sorted(regions.sizes):
-            chunked[node] = node in regions.finished
-            if chunked[node]:
-                first[node], room = n_units, 0
-                n_units += -(-n_records // largest)
-                continue
-            if regions.sizes[node] > room:
-                n_units, room = n_units + 1, largest
-            first[node], room = n_units - 1, room - regions.sizes[node]
-        return cls(n_units, first, chunked, largest)
-
-    def of_records(self, node: np.ndarray, number: np.ndarray) -> np.ndarray:
-        """The unit of each record, given its region and its number in the table."""
-        return self.first[node] + np.where(self.chunked[node], number // self.largest, 0)
+    unit = np.zeros(regions.tree.n_nodes, dtype=np.int64)
+    n_units, room = 0, 0
+    for node, size in sorted(regions.sizes.items()):
+        if size > room:
+            n_units, room = n_units + 1, largest
+        unit[node], room = n_units - 1, room - size
+    return unit
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,17 +44,18 @@ class RegionJob:
     """What workers need to know to solve and publish a region.
 
     problem    of the whole table
-    labels     per region that is one group, the published value of each quasi-identifier
-    pieces     how published records are dealt out by class
+    units      per region the unit that is dealt out to a worker
+    unit_keys  per unit the number by which Spark deals it out
+    keys       per part of published records the number by which Spark deals it out
     seconds    the time limit of a region
     """
 
     problem: Problem
     solver: Solver
     regions: Regions
-    units: Units
-    labels: Mapping[int, Mapping[str, str | None]]
-    pieces: Pieces
+    units: np.ndarray
+    unit_keys: Sequence[int]
+    keys: Sequence[int]
     null_is_star: bool
     has_people: bool
     seconds: float | None = None
@@ -98,55 +70,24 @@ class RegionJob:
     def _dealt(self, block: Any, beside: pa.Table) -> pa.RecordBatch:
         node = block.nodes(self.regions.tree)
         table = beside.append_column(_REGION, pa.array(node))
-        return _dealt_records(table, self.units.of_records(node, block.number), self.units, block.first)
+        return dealt(table, self.units[node], self.unit_keys, block.first)
 
     def solve(self, batches: Batches) -> Batches:
         """The published records of the units of a partition, which there is one of, dealt out by class."""
         one_thread()
-        for table in _units_in(batches):
+        for _, table in gathered(batches):
             solved = [(self._labels(node, region), region) for node, region in _by_region(table)]
-            yield self.pieces.dealt(*_joined_regions(solved))
+            yield dealt_by_class(*_joined_regions(solved), self.keys)
 
     def _labels(self, node: int, table: pa.Table) -> dict[str, pa.DictionaryArray]:
-        if node in self.labels:
-            zeros = pa.array(np.zeros(len(table), dtype=np.uint8))
-            return {
-                name: pa.DictionaryArray.from_arrays(zeros, pa.array([label], pa.string()))
-                for name, label in self.labels[node].items()
-            }
         problem = region_problem(self.problem, table, has_people=self.has_people)
+        if node in self.regions.finished:
+            return labels_of(problem, Groups(np.zeros(len(table), dtype=np.int64)), self.null_is_star)
         with compile_clock() as compiling:
             run = Run(time_limit=self.seconds, excluded=lambda: compiling.seconds)
             groups = self.solver.solve(problem, run)
         assert isinstance(groups, Groups)
         return labels_of(problem, groups, self.null_is_star)
-
-
-def _dealt_records(table: pa.Table, unit: np.ndarray, units: Units, first: int) -> pa.RecordBatch:
-    """Records dealt out by unit; `first` says where they belong among others that are dealt out."""
-    order, start = sorted_by(unit, units.n_units)
-    ordered = table.take(pa.array(order)).combine_chunks()
-    found = np.flatnonzero(np.diff(start)).tolist()
-    records = [packed(ordered.slice(start[u], start[u + 1] - start[u])) for u in found]
-    return pa.RecordBatch.from_pydict(
-        {
-            "key": pa.array([units.keys[unit] for unit in found], pa.int64()),
-            "unit": pa.array(found, pa.int64()),
-            "first": pa.array([first] * len(found), pa.int64()),
-            "records": pa.array(records, pa.binary()),
-        }
-    )
-
-
-def _units_in(batches: Batches) -> Iterator[pa.Table]:
-    """The records of each unit that was dealt out to a partition, in order."""
-    dealt: dict[int, list[tuple[int, Any]]] = defaultdict(list)
-    for batch in batches:
-        for unit, first, records in zip(*(batch.column(n) for n in ("unit", "first", "records"))):
-            dealt[unit.as_py()].append((first.as_py(), records.as_buffer()))
-    for unit in sorted(dealt):
-        in_order = sorted(dealt.pop(unit), key=lambda piece: piece[0])
-        yield joined_tables([unpacked(records) for _, records in in_order])
 
 
 def _by_region(table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
@@ -212,21 +153,3 @@ def region_problem(whole: Problem, table: pa.Table, *, has_people: bool) -> Prob
     vars(coded)["tables"] = whole.coded.tables  # they count the values of the whole table
     vars(problem)["coded"] = coded
     return problem
-
-
-def label_of_group(
-    problem: Problem, present: Sequence[np.ndarray], *, null_is_star: bool
-) -> dict[str, str | None]:
-    """The published value of each quasi-identifier of a group.
-
-    present  per quasi-identifier and leaf, as the tables number them, whether some record has it
-    """
-    labels: dict[str, str | None] = {}
-    for attribute, leaves in zip(problem.attributes, present):
-        column = counted_values(attribute)
-        codes = np.flatnonzero(leaves[leaf_numbers(attribute)])
-        shown = replace(attribute, column=replace(column, codes=codes))
-        groups = Groups(np.zeros(len(codes), dtype=np.int64))
-        found = labelled(groups.apply(shown), groups.withheld, null_is_star)
-        labels[attribute.name] = found[0].as_py()
-    return labels

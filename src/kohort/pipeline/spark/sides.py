@@ -5,9 +5,8 @@ What comes to the driver are counts, and up to 20,000 records that are drawn to 
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -15,35 +14,85 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.data.column import Column
-from kohort.data.compact_column import CountedColumn, counted_column
-from kohort.engines.spark.coding import PERSON
-from kohort.engines.spark.failures import spark_failures
-from kohort.engines.spark.source import ROW
-from kohort.engines.spark.values import MOST_VALUES, quoted
-from kohort.engines.spark.workers import one_thread
+from kohort.data.compact_column import CountedColumn
+from kohort.data.domain import STAR
 from kohort.errors import UnsupportedError
 from kohort.job.size_counts import SizeCounts
 from kohort.pipeline.before_after import BeforeAfter, Classes, RecordCodes, Side
-from kohort.pipeline.spark.arranging import verified_tables
-from kohort.pipeline.spark.parts import Part, PartReader
+from kohort.pipeline.spark.arranging import PublishedThere
+from kohort.pipeline.spark.coding import ORIGINAL, PERSON, counted_values
+from kohort.problem.attribute import Attribute
+from kohort.tables.spark import CELL, ROW, SparkParts, cell, counted_there, hash_of_values, quoted, united
+from kohort.tables.spark_cells import one_thread
+from kohort.tables.spark_session import spark_failures
 
 if TYPE_CHECKING:
-    from kohort.release.on_spark import SparkRelease
+    from kohort.release.release import Release
 
 MOST_DRAWN = 20_000
 """Records that are drawn to measure utility."""
 
-_UNITED_AT_ONCE = 16  # counts of parts that are united by one worker
 T = TypeVar("T")
 Batches = Iterator[pa.RecordBatch]
 
 
 @dataclass(frozen=True, eq=False)
+class Part:
+    """Some records of a table before and after; `people` are the numbers that stand for their persons."""
+
+    sides: BeforeAfter
+    people: np.ndarray | None
+
+
+@dataclass(frozen=True, eq=False)
+class PartReader:
+    """What workers need to know to read a part of a table, before and after, in the codes of the whole table.
+
+    attributes  the quasi-identifiers, and `labels` as they are published
+    sensitive   the sensitive columns, which are published as they are
+    withheld    whether records with `*` everywhere are withheld ones
+    """
+
+    attributes: tuple[Attribute, ...]
+    labels: tuple[CountedColumn, ...]
+    sensitive: tuple[CountedColumn, ...]
+    has_people: bool
+    withheld: bool
+
+    def part(self, table: pa.Table, *, published: bool = True) -> Part:
+        """Published records, which have their originals beside them; or these alone."""
+        attributes = tuple(
+            replace(a, column=counted_values(a).part(table.column(f"{ORIGINAL}{number}")))
+            for number, a in enumerate(self.attributes)
+        )
+        labels = tuple(column.part(table.column(column.name)) for column in self.labels if published)
+        n, people, persons = table.num_rows, None, None
+        if self.has_people:
+            people, persons = np.unique(table.column(PERSON).to_numpy(), return_inverse=True)
+        sides = BeforeAfter(
+            attributes=attributes,
+            labels=labels,
+            sensitive=tuple(column.part(table.column(column.name)) for column in self.sensitive),
+            rows=np.arange(n),
+            withheld=self._withheld(labels, n),
+            n_records=n,
+            persons=persons,
+            numbers=table.column(ROW).to_numpy() if published else None,
+        )
+        return Part(sides, people)
+
+    def _withheld(self, labels: Sequence[Column], n: int) -> np.ndarray:
+        if not (self.withheld and labels):
+            return np.zeros(n, dtype=bool)
+        starred = [np.array([text == STAR for text in column.texts])[column.codes] for column in labels]
+        return np.logical_and.reduce(starred)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class CountedSides(BeforeAfter):
     """Both sides of a release on a cluster: the values and labels of columns, counted.
 
-    frame    the published records with what goes along with them
-    parts    the same in parts of whole classes, as Spark holds them, and their `digests`
+    parts    the published records in parts of whole classes, as Spark holds them
     reader   reads them on workers
     people   how many people the records are of; None where every record is that of another person
     n_hidden how many records are withheld as `*`
@@ -51,12 +100,10 @@ class CountedSides(BeforeAfter):
 
     in_parts: ClassVar[bool] = True
 
-    frame: Any = None
-    parts: Any = None
-    digests: Mapping[int, bytes] = field(default_factory=dict)
-    reader: PartReader | None = None
-    people: int | None = None
-    n_hidden: int = 0
+    parts: SparkParts
+    reader: PartReader
+    people: int | None
+    n_hidden: int
 
     @property
     def n_people(self) -> int:
@@ -86,65 +133,49 @@ class CountedSides(BeforeAfter):
         return self._classes([], 0, None)
 
     def _tally(self, count: Callable[[BeforeAfter], T], unite: Callable[[Sequence[T]], T], by: Side) -> T:
-        def united(batches: Batches) -> Batches:
-            if parts := _unpacked(batches):
-                yield _packed(unite(parts))
-
         with spark_failures("count the classes"):
-            found = self._over_parts(lambda part: _packed(count(part.sides)), "found binary", by)
-            if len(self.digests) > _UNITED_AT_ONCE:
-                found = found.repartition(-(-len(self.digests) // _UNITED_AT_ONCE))
-                found = found.mapInArrow(united, "found binary")
-            return unite(_unpacked(found.toArrow().to_batches()))
+            found = self._over_parts(lambda part: cell(count(part.sides)), CELL, by)
+            return united(found, len(self.parts.digests), unite)
 
     def _over_parts(self, work: Callable[[Part], pa.RecordBatch], schema: str, by: Side) -> Any:
         """A dataframe of what workers find in each part, which holds whole classes of a side."""
-        reader, digests = self.reader, self.digests
-        assert reader is not None
-
-        def published(batches: Batches) -> Batches:
-            one_thread()
-            for table in verified_tables(batches, digests):
-                yield work(reader.part(table))
+        reader = self.reader
+        if by == "after":
+            return self.parts.map(lambda table: iter([work(reader.part(table))]), schema)
 
         def original(batches: Batches) -> Batches:
             one_thread()
             if records := [batch for batch in batches if batch.num_rows]:
-                yield work(reader.original_part(pa.Table.from_batches(records)))
+                yield work(reader.part(pa.Table.from_batches(records), published=False))
 
-        if by == "after":
-            return self.parts.select("part", "packed").mapInArrow(published, schema)
         return self._originals.mapInArrow(original, schema)
 
     @cached_property
+    def _frame(self) -> Any:
+        """The published records with what goes along with them."""
+        return self.parts.frame(hidden=True)
+
+    @cached_property
     def _originals(self) -> Any:
-        """The original in codes, in partitions that hold whole classes of it."""
-        reader, digests = self.reader, self.digests
-        assert reader is not None
-
-        def code(batches: Batches) -> Batches:
-            one_thread()
-            for table in verified_tables(batches, digests):
-                yield reader.coded(table)
-
-        coded = self.parts.select("part", "packed").mapInArrow(code, reader.coded_schema)
-        return coded.repartition(len(digests), *reader.keys)
+        """The original, in partitions that hold whole classes of it."""
+        keys = [f"{ORIGINAL}{number}" for number in range(len(self.attributes))]
+        names = [*keys, *(column.name for column in self.sensitive), *[PERSON] * self.reader.has_people]
+        classes = hash_of_values(self._frame, keys)
+        return self._frame.select(*map(quoted, names)).repartition(len(self.parts.digests), classes)
 
     def drawn(self) -> BeforeAfter:
         import pyspark.sql.functions as F
 
         with spark_failures("draw some records"):
             order = F.xxhash64(F.lit(0), F.col(ROW))
-            found = self.frame.orderBy(order, ROW).limit(MOST_DRAWN).toArrow()
-        assert self.reader is not None
+            found = self._frame.orderBy(order, ROW).limit(MOST_DRAWN).toArrow()
         return replace(self.reader.part(found.sort_by(ROW)).sides, numbers=None, drawn_of=self.n_records)
 
     def codes_of_records(self, numbers: np.ndarray) -> RecordCodes:
         import pyspark.sql.functions as F
 
         with spark_failures("look records up"):
-            found = self.frame.filter(F.col(ROW).isin([int(n) for n in numbers])).toArrow().sort_by(ROW)
-        assert self.reader is not None
+            found = self._frame.filter(F.col(ROW).isin([int(n) for n in numbers])).toArrow().sort_by(ROW)
         sides = self.reader.part(found).sides
         assert sides.numbers is not None
         place = np.searchsorted(sides.numbers, numbers)
@@ -200,24 +231,17 @@ def _values(part: Part, place: int, chosen: Any) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict({**columns, "n": pa.array(times, pa.int64())})
 
 
-def _packed(found: Any) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pydict({"found": pa.array([pickle.dumps(found, protocol=5)], pa.binary())})
-
-
-def _unpacked(batches: Iterator[pa.RecordBatch] | Sequence[pa.RecordBatch]) -> list[Any]:
-    return [pickle.loads(row.as_py()) for batch in batches for row in batch.column("found")]
-
-
-def counted_sides(release: SparkRelease) -> CountedSides:
+def counted_sides(release: Release) -> CountedSides:
     """Both sides of a release on a cluster; the labels of each quasi-identifier are counted for it."""
-    frame = release.with_originals
+    assert isinstance(release.published, PublishedThere)
+    parts, attributes = release.published.parts, release.problem.attributes
+    frame = parts.frame(hidden=True)
     sensitive = tuple(
-        _counted(release.dataset.sensitive_column(n)) for n in release.roles.having("sensitive")
+        counted_values(release.dataset.sensitive_column(n)) for n in release.roles.having("sensitive")
     )
-    attributes = release.problem.attributes
-    labels = tuple(_counted_labels(frame, attribute.name) for attribute in attributes)
+    too_many = "too many for a report. Write the release and its certificate without one."
+    labels = tuple(counted_there(frame, a.name, too_many) for a in attributes)
     n_hidden, people = release.verdict.withheld, release.facts()["people"]
-    reader = PartReader(attributes, labels, sensitive, PERSON in frame.columns, n_hidden > 0)
     return CountedSides(
         attributes=attributes,
         labels=labels,
@@ -225,29 +249,8 @@ def counted_sides(release: SparkRelease) -> CountedSides:
         rows=np.zeros(0, dtype=np.int64),
         withheld=np.zeros(0, dtype=bool),
         n_records=release.dataset.n_records,
-        frame=frame,
-        reader=reader,
-        parts=release.held[0],
-        digests=release.digests,
+        reader=PartReader(attributes, labels, sensitive, PERSON in parts.hidden, n_hidden > 0),
+        parts=parts,
         people=people,
         n_hidden=n_hidden,
     )
-
-
-def _counted(column: Column) -> CountedColumn:
-    assert isinstance(column, CountedColumn)
-    return column
-
-
-def _counted_labels(frame: Any, name: str) -> CountedColumn:
-    """The labels of a published column with their counts."""
-    with spark_failures(f"count the labels of {name!r}"):
-        found = frame.groupBy(quoted(name)).count().limit(MOST_VALUES + 1).toArrow()
-    if len(found) > MOST_VALUES:
-        raise UnsupportedError(
-            f"Column {name!r} is published with more than {MOST_VALUES:,} different labels, too many for a "
-            "report. Write the release and its certificate without one."
-        )
-    values = found.column(0).combine_chunks()
-    values = pa.concat_arrays(values.chunks) if isinstance(values, pa.ChunkedArray) else values
-    return counted_column(name, values, found.column(1).to_numpy())

@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
 
+from kohort.data.compact_column import CountedColumn
 from kohort.data.formulas import formula_cells
-from kohort.engines.spark.coding import ORIGINAL, PERSON
-from kohort.engines.spark.failures import spark_failures
-from kohort.engines.spark.packing import packed, unpacked
-from kohort.engines.spark.values import fingerprints
-from kohort.engines.spark.workers import one_thread
 from kohort.errors import InputError, InternalError, UnsupportedError
 from kohort.job.notes import shows_extremes
-from kohort.pipeline.spark.arranging import Arrangement, digest_of, opened_parts
-from kohort.pipeline.spark.frames import published_schema
+from kohort.pipeline.spark.arranging import Arrangement, PublishedThere
+from kohort.pipeline.spark.coding import ORIGINAL, PERSON, counted_values
 from kohort.pipeline.spark.prepare import SparkPrepared
-from kohort.pipeline.spark.recounting import recounted_people
+from kohort.problem.sensitive import SensitiveAttribute
 from kohort.tables.memory import MemoryTable
+from kohort.tables.spark import SparkParts, digest_of, fingerprints, quoted
+from kohort.tables.spark_cells import one_thread, packed, unpacked
+from kohort.tables.spark_session import spark_failures
 from kohort.verification import (
     Check,
     PartDemands,
@@ -38,17 +38,13 @@ from kohort.verification import (
 class Found:
     """What was found in the published records.
 
+    published the published records, as they were verified
     extremes  columns that show their least or greatest value although few people have it
-    formulas  how many texts of each column begin like a formula
-    digests   what tells each part that was verified from any other
-    shown     the fingerprint of what is published
     """
 
+    published: PublishedThere
     verified: Verification
     extremes: frozenset[str]
-    formulas: dict[str, int]
-    digests: dict[int, bytes]
-    shown: tuple[int, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +78,8 @@ class _PartCheck:
         return found, extremes, formula_cells(shown)
 
 
-def verified_parts(prepared: SparkPrepared, pieces: Any, arrangement: Arrangement) -> Any:
-    """The published records in parts of whole classes, with what was found in each, which Spark holds."""
+def held_parts(prepared: SparkPrepared, pieces: Any, arrangement: Arrangement) -> Any:
+    """The published records in parts of whole classes, with what was found in each, which Spark will hold."""
     from pyspark import StorageLevel
 
     check = _PartCheck(arrangement, _demands(prepared), prepared.problem.k)
@@ -106,7 +102,7 @@ def _demands(prepared: SparkPrepared) -> PartDemands:
     return PartDemands(
         attributes=prepared.attributes,
         models=prepared.request.table_models,
-        sensitive=prepared.counted_sensitive,
+        sensitive={name: counted_values(s) for name, s in prepared.sensitive.items()},
         hierarchies=prepared.sensitive_hierarchies,
         orders=prepared.request.orders,
         person=prepared.person,
@@ -116,25 +112,23 @@ def _demands(prepared: SparkPrepared) -> PartDemands:
 
 
 def verify_on_spark(
-    prepared: SparkPrepared,
-    parts: Any,
-    arrangement: Arrangement,
-    before: tuple[int, int],
-    *,
-    n_regions: int = 1,
+    prepared: SparkPrepared, held: Any, arrangement: Arrangement, before: tuple[int, int], n_regions: int
 ) -> Found:
     """Measure every promise on the published records, which are in parts of whole classes.
 
+    held       these parts, as `held_parts` gives them
     before     the fingerprint of the original
     n_regions  in how many regions the table was solved
     """
     with spark_failures("solve, publish and verify the regions"):
-        rows = parts.select("part", "found").toArrow().to_pydict()
+        rows = held.select("part", "found").toArrow().to_pydict()
     found = [pickle.loads(row) for row in rows["found"]]
     digests = {part: row[0] for part, row in zip(rows["part"], found)}
-    whole, shown = _whole(prepared, parts, arrangement, digests, before)
+    kinds = arrangement.kinds(prepared.frame)
+    parts = SparkParts(held, arrangement.names, arrangement.hidden, kinds, digests)
+    whole, shown = _whole(prepared, parts, before)
     if prepared.person is not None and any(c.known for row in found for c in row[1].certainty.values()):
-        whole = replace(whole, known=_known_people(parts))
+        whole = replace(whole, known=_known_people(held))
     verified = unite_parts([row[1] for row in found], _demands(prepared), whole)
     if n_regions > 1 and not prepared.problem.all_survive_unions:
         _refuse_lookalikes(verified)
@@ -142,7 +136,9 @@ def verify_on_spark(
     formulas: Counter[str] = Counter()
     for row in found:
         formulas.update(row[3])
-    return Found(verified, frozenset().union(*(row[2] for row in found)), dict(formulas), digests, shown)
+    extremes = frozenset().union(*(row[2] for row in found))
+    published = PublishedThere(prepared.dataset, {}, parts=parts, fingerprint=shown, found_formulas=formulas)
+    return Found(published, verified, extremes)
 
 
 def _known_people(parts: Any) -> dict[str, int]:
@@ -166,14 +162,10 @@ def _whose(prepared: SparkPrepared) -> list[str]:
 
 
 def _whole(
-    prepared: SparkPrepared,
-    parts: Any,
-    arrangement: Arrangement,
-    digests: dict[int, bytes],
-    before: tuple[int, int],
+    prepared: SparkPrepared, parts: SparkParts, before: tuple[int, int]
 ) -> tuple[WholeFound, tuple[int, int]]:
     """What is found of the published table as a whole, and the fingerprint of what is published."""
-    published = opened_frame(prepared, parts, arrangement, digests, hidden=True)
+    published = parts.frame(hidden=True)
     hidden = [f"{ORIGINAL}{number}" for number in range(len(prepared.attributes))]
     compared = [*hidden, *prepared.carried, *_whose(prepared)]
     after, shown = fingerprints(published, compared, prepared.published_names)
@@ -183,25 +175,63 @@ def _whole(
             "values. Nothing was written. Run this again on a source that gives the same records at every "
             "reading."
         )
-    people = recounted_people(published, prepared.sensitive) if _compares(prepared) else {}
+    people = _recounted_people(published, prepared.sensitive) if _compares(prepared) else {}
     names = [name for name in published.columns if not name.startswith("_kohort_")]
     right = names == prepared.published_names
     detail = (
         "The columns are those of the spec; no identifier is published." if right else "The columns differ."
     )
     columns = Check("columns", right, detail)
-    found = WholeFound(prepared.untouched, True, columns, prepared.n_people, people=people)
+    n_people = None if prepared.elsewhere is None else prepared.elsewhere.n_people
+    found = WholeFound(prepared.untouched, True, columns, n_people, people=people)
     return found, shown
 
 
-def opened_frame(
-    prepared: SparkPrepared, parts: Any, arrangement: Arrangement, digests: dict[int, bytes], *, hidden: bool
-) -> Any:
-    """The published records as a dataframe; `hidden` columns go along where they are asked for."""
-    names = [*arrangement.names, *(arrangement.hidden if hidden else [])]
-    schema = published_schema(prepared, names)
-    with spark_failures("look at the release"):
-        return parts.select("part", "packed").mapInArrow(opened_parts(names, digests), schema)
+# The people of the published table, counted once more: by other means than before the search.
+
+
+def _recounted_people(
+    published: Any, sensitive: Mapping[str, SensitiveAttribute]
+) -> dict[str, dict[int, Fraction]]:
+    """The share of people that has each value, per column; InputError unless it is as counted before.
+
+    published  the records, with their persons
+    """
+    recounted = {}
+    for attribute in sensitive.values():
+        if attribute.overall is None:
+            continue
+        found = _shares(published, counted_values(attribute))
+        total = int(attribute.overall.sum())
+        compared = {code: Fraction(int(n), total) for code, n in enumerate(attribute.overall) if n}
+        recounted[attribute.column.name] = found
+        if found != compared:
+            raise InputError(
+                "The table changed while it was read: other people have the values of "
+                f"{attribute.column.name!r}. Nothing was written. Run this again on a source that gives the "
+                "same records at every reading."
+            )
+    return recounted
+
+
+def _shares(published: Any, column: CountedColumn) -> dict[int, Fraction]:
+    """The share of all people that has each value, everybody spread evenly over their records.
+
+    People with as many records are added up first, so that what comes here does not grow with their number.
+    """
+    import pyspark.sql.functions as F
+
+    value = F.col(quoted(column.name)).alias("value")
+    with spark_failures(f"count the people of {column.name!r}"):
+        times = published.groupBy(PERSON).agg(F.count("*").alias("times"))
+        n_people = times.count()
+        joined = published.select(PERSON, value).join(times, PERSON)
+        found = joined.groupBy("value", "times").agg(F.count("*").alias("n")).toArrow()
+    shares: dict[int, Fraction] = {}
+    codes = column.codes_of(found.column("value")).tolist()
+    for code, n, of in zip(codes, found.column("n").to_pylist(), found.column("times").to_pylist()):
+        shares[code] = shares.get(code, Fraction(0)) + Fraction(n, of * n_people)
+    return shares
 
 
 def _refuse_lookalikes(found: Verification) -> None:

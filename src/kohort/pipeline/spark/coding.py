@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from kohort.algorithms.compact_rows import compact_leaves
 from kohort.algorithms.mondrian.region_records import Block
+from kohort.data.column import Column
 from kohort.data.compact_column import CountedColumn, smallest_type
-from kohort.engines.spark.packing import packed
-from kohort.engines.spark.source import ROW
-from kohort.engines.spark.workers import one_thread
 from kohort.problem.attribute import Attribute
-from kohort.problem.problem import Problem
 from kohort.problem.sensitive import SensitiveAttribute
+from kohort.tables.spark import ROW
+from kohort.tables.spark_cells import one_thread, packed
+
+if TYPE_CHECKING:
+    from kohort.pipeline.spark.prepare import SparkPrepared
 
 PERSON = "_kohort_person"
 ORIGINAL = "_kohort_original_"
@@ -42,13 +44,13 @@ class Coder:
     has_people: bool = False
 
     @classmethod
-    def of(
-        cls, problem: Problem, sensitive: Mapping[str, CountedColumn], kept: list[str], *, has_people: bool
-    ) -> Coder:
-        """The coder of a problem; `kept` are the columns that are published as they are."""
-        asked = frozenset(model.attribute for model in problem.models if model.attribute is not None)
-        others = tuple(name for name in kept if name not in sensitive)
-        return cls(problem.attributes, tuple(sensitive.values()), asked, others, has_people)
+    def of(cls, prepared: SparkPrepared) -> Coder:
+        """The coder of a table that was prepared."""
+        sensitive = tuple(map(counted_values, prepared.sensitive.values()))
+        asked = frozenset(m.attribute for m in prepared.problem.models if m.attribute is not None)
+        kept = [name for name in prepared.published_names if name in prepared.carried]
+        others = tuple(name for name in kept if name not in prepared.sensitive)
+        return cls(prepared.attributes, sensitive, asked, others, prepared.person is not None)
 
     @property
     def looked_at(self) -> tuple[CountedColumn, ...]:
@@ -88,17 +90,18 @@ class Coder:
         return Block(first, rows, sensitive, beside.column(PERSON).to_numpy() if self.has_people else None)
 
 
-def counted_values(attribute: Attribute | SensitiveAttribute) -> CountedColumn:
-    """The column of an attribute, whose values were counted."""
-    assert isinstance(attribute.column, CountedColumn)
-    return attribute.column
+def counted_values(counted: Attribute | SensitiveAttribute | Column) -> CountedColumn:
+    """The column of an attribute, or a column, whose values were counted."""
+    column = counted if isinstance(counted, Column) else counted.column
+    assert isinstance(column, CountedColumn)
+    return column
 
 
 def coded_blocks(coder: Coder, size: int) -> Any:
     """A function for `mapInArrow` that turns records into blocks of up to `size` consecutive ones."""
 
     def code(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for table in _runs(batches, size):
+        for table in runs(batches, size):
             beside = coder.beside(table)
             block = coder.block(table.column(ROW)[0].as_py(), beside)
             cells = {
@@ -111,7 +114,7 @@ def coded_blocks(coder: Coder, size: int) -> Any:
     return code
 
 
-def _runs(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[pa.Table]:
+def runs(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[pa.Table]:
     """Tables of up to `size` records with consecutive numbers."""
     waiting: list[pa.RecordBatch] = []
     held, following = 0, -1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,8 +19,8 @@ from kohort.algorithms.mondrian.cut_regions import Lent, RegionRules
 from kohort.algorithms.mondrian.region_cuts import BinCounts
 from kohort.algorithms.mondrian.region_people import counts_of_tallies, person_cells, views_of
 from kohort.algorithms.mondrian.region_records import (
+    Block,
     Borrowing,
-    FirstPeople,
     Lending,
     Question,
     Questions,
@@ -30,12 +30,11 @@ from kohort.algorithms.mondrian.region_records import (
     stride_of,
 )
 from kohort.algorithms.mondrian.region_tree import RegionTree
-from kohort.engines.spark.coding import BLOCKS, Coder, blocks_in, coded_blocks
-from kohort.engines.spark.failures import give_up, spark_failures
-from kohort.engines.spark.people import PERSON_CELLS, cells_batch, tallied
-from kohort.engines.spark.source import ROW
-from kohort.engines.spark.values import quoted
+from kohort.pipeline.spark.coding import BLOCKS, Coder, blocks_in, coded_blocks
+from kohort.pipeline.spark.people import PERSON_CELLS, cells_batch, numbers_batch, tallied
 from kohort.problem.promises import ClassCounts
+from kohort.tables.spark import ROW, quoted
+from kohort.tables.spark_session import give_up, spark_failures
 
 _LEAST_BLOCK, _MOST_BLOCKS = 1 << 16, 1 << 10
 Batches = Iterator[pa.RecordBatch]
@@ -64,9 +63,23 @@ class SparkRecords:
         """Let Spark give up the blocks."""
         give_up(self.blocks)
 
-    def _pass(self, look: Any, schema: str) -> Any:
+    def _pass(self, look: Callable[[Block], Iterable[pa.RecordBatch]], schema: str) -> Any:
         """A dataframe of what a function finds in the blocks, without what is beside them."""
-        return self.blocks.select("first", "block").mapInArrow(look, schema)
+
+        def found(batches: Batches) -> Batches:
+            for block in blocks_in(batches):
+                yield from look(block)
+
+        return self.blocks.select("first", "block").mapInArrow(found, schema)
+
+    def _found(self, doing: str, look: Callable[[Block], Iterable[tuple[int, Any]]]) -> dict[int, list[Any]]:
+        """What a function finds in the blocks, by the number of a region or block."""
+        with spark_failures(doing):
+            rows = self._pass(lambda block: [_batch(look(block))], _FOUND).toArrow().to_pydict()
+        found: dict[int, list[Any]] = defaultdict(list)
+        for node, piece in zip(rows["node"], rows["found"]):
+            found[node].append(pickle.loads(piece))
+        return found
 
     def best_cuts(self, tree: RegionTree, sizes: Mapping[int, int]) -> dict[int, np.recarray]:
         rules = self.rules
@@ -75,21 +88,19 @@ class SparkRecords:
         before = self._before(tree, nodes)
         strides = [stride_of(n) for n in sizes.values()]
 
-        def samples(batches: Batches) -> Batches:
-            for block in blocks_in(batches):
-                earlier = before.get(block.first)
-                chosen = {
-                    node: (block.first if earlier is None else int(earlier[place]), strides[place])
-                    for place, node in enumerate(nodes)
-                }
-                found = block.samples(tree, chosen)
-                yield _batch([sample.node for sample in found], [pickle.dumps(s, 5) for s in found])
+        def samples(block: Block) -> Iterator[pa.RecordBatch]:
+            earlier = before.get(block.first)
+            chosen = {
+                node: (block.first if earlier is None else int(earlier[place]), strides[place])
+                for place, node in enumerate(nodes)
+            }
+            yield _batch((sample.node, sample) for sample in block.samples(tree, chosen))
 
         def search(table: pa.Table) -> pa.Table:
             pieces = [pickle.loads(piece.as_buffer()) for piece in table.column("found")]
             node = pieces[0].node
             cuts = cuts_of_samples(tables, limits, pieces, sizes[node], n_cuts)
-            return pa.Table.from_batches([_batch([node], [pickle.dumps(cuts, 5)])])
+            return pa.Table.from_batches([_batch([(node, cuts)])])
 
         with spark_failures("cut the table into regions"):
             parts = self._pass(samples, _FOUND).groupBy("node")
@@ -113,30 +124,19 @@ class SparkRecords:
 
     def _sizes_by_block(self, tree: RegionTree, nodes: list[int]) -> dict[int, np.ndarray]:
         """Per region, how many of its records are in each block."""
+        return dict(zip(nodes, self._by_block(lambda block: block.sizes(tree)[nodes]).T))
 
-        def sizes(batches: Batches) -> Batches:
-            for block in blocks_in(batches):
-                yield _batch([block.first], [block.sizes(tree)[nodes].tobytes()])
-
-        return dict(zip(nodes, self._by_block(sizes).T))
-
-    def _by_block(self, look: Any) -> np.ndarray:
+    def _by_block(self, look: Callable[[Block], np.ndarray]) -> np.ndarray:
         """The numbers that a function finds in each block, blocks in the order of the table."""
-        with spark_failures("count the records of regions"):
-            found = self._pass(look, _FOUND).toArrow().to_pydict()
-        self._firsts, order = np.unique(found["node"], return_index=True)
-        return np.stack([np.frombuffer(found["found"][place], np.int64) for place in order])
+        found = self._found("count the records of regions", lambda block: [(block.first, look(block))])
+        self._firsts = np.array(sorted(found))
+        return np.stack([found[first][0] for first in sorted(found)])
 
     def count(self, tree: RegionTree, asked: Sequence[Question]) -> list[BinCounts]:
         if self.coder.looked_at or self.coder.has_people:
             return self._count_values(tree, asked)
         questions = Questions(asked)
-
-        def sizes(batches: Batches) -> Batches:
-            for block in blocks_in(batches):
-                yield _batch([block.first], [questions.sizes(tree, block).tobytes()])
-
-        by_block = self._by_block(sizes)
+        by_block = self._by_block(lambda block: questions.sizes(tree, block))
         found = []
         for question, start, end in zip(asked, questions.starts, questions.starts[1:]):
             self._counted[question.node] = question, by_block[:, start:end]
@@ -151,13 +151,12 @@ class SparkRecords:
         n_values: dict[str | None, int] = {None: 1}
         n_values |= {column.name: len(column.texts) for column in self.coder.looked_at}
 
-        def counts(batches: Batches) -> Batches:
-            for block in blocks_in(batches):
-                for which, found in enumerate(questions.count(tree, block, n_values).values()):
-                    yield _counted_batch(which, *found)
+        def counts(block: Block) -> Iterator[pa.RecordBatch]:
+            for which, (keys, times) in enumerate(questions.count(tree, block, n_values).values()):
+                yield numbers_batch(which=np.full(len(keys), which), key=keys, n=times)
 
         with spark_failures("count the records of regions"):
-            parts = self._pass(counts, "which int, key long, n long").groupBy("which", "key")
+            parts = self._pass(counts, "which long, key long, n long").groupBy("which", "key")
             summed = parts.agg(F.sum("n").alias("n")).toArrow()
         columns = (summed.column(name).to_numpy() for name in ("which", "key", "n"))
         found = _bin_counts(questions, n_values, *columns)
@@ -167,9 +166,9 @@ class SparkRecords:
         """The counts together with the different people of each bin, counted exactly."""
         import pyspark.sql.functions as F
 
-        def people(batches: Batches) -> Batches:
-            for block in blocks_in(batches):
-                yield _people_batch(*questions.people(tree, block))
+        def people(block: Block) -> Iterator[pa.RecordBatch]:
+            keys, persons = questions.people(tree, block)
+            yield numbers_batch(key=keys, person=persons)
 
         with spark_failures("count the people of regions"):
             parts = self._pass(people, "key long, person long").groupBy("key")
@@ -183,10 +182,9 @@ class SparkRecords:
         models, sensitive = self.rules.problem.models, self.rules.problem.sensitive
         views = views_of(models, {name: s.context for name, s in sensitive.items()})
 
-        def cells(batches: Batches) -> Batches:
-            for block in blocks_in(batches):
-                for place, found in enumerate(person_cells(block, tree, nodes, views)):
-                    yield cells_batch(place, *found)
+        def cells(block: Block) -> Iterator[pa.RecordBatch]:
+            for place, found in enumerate(person_cells(block, tree, nodes, views)):
+                yield cells_batch(place, *found)
 
         with spark_failures("count the people of regions"):
             return counts_of_tallies(models, tallied(self._pass(cells, PERSON_CELLS), views, len(nodes)))
@@ -194,55 +192,32 @@ class SparkRecords:
     def first_records(self, tree: RegionTree, lending: Lending) -> dict[int, Lent]:
         names = [column.name for column in self.coder.looked_at]
 
-        def first(batches: Batches) -> Batches:
-            for block in blocks_in(batches):
-                for node, places in block.first_records(tree, lending):
+        def first(block: Block) -> Iterator[tuple[int, Lent]]:
+            for node, places in block.first_records(tree, lending):
+                if len(places):
                     values = {name: block.sensitive[name][places] for name in names}
-                    if len(places):
-                        yield _batch([node], [pickle.dumps((block.number[places], values), 5)])
+                    yield node, (block.number[places], values)
 
-        with spark_failures("find the first records of regions"):
-            found = self._pass(first, _FOUND).toArrow().to_pydict()
-        pieces: dict[int, list[Lent]] = defaultdict(list)
-        for node, piece in zip(found["node"], found["found"]):
-            pieces[node].append(pickle.loads(piece))
+        pieces = self._found("find the first records of regions", first)
         return {node: _first_of(pieces[node], lending[node][2]) for node in lending}
 
     def records_to_borrow(self, tree: RegionTree, asked: Sequence[Borrowing]) -> dict[int, int]:
-        def first(batches: Batches) -> Batches:
-            for block in blocks_in(batches):
-                found = block.first_people(tree, asked)
-                yield _batch([node for node, _ in found], [pickle.dumps(people, 5) for _, people in found])
-
-        with spark_failures("find the first people of regions"):
-            found = self._pass(first, _FOUND).toArrow().to_pydict()
-        pieces: dict[int, list[FirstPeople]] = defaultdict(list)
-        for node, piece in zip(found["node"], found["found"]):
-            pieces[node].append(pickle.loads(piece))
+        pieces = self._found(
+            "find the first people of regions", lambda block: block.first_people(tree, asked)
+        )
         return {question.node: records_to_borrow(pieces[question.node], question.k) for question in asked}
 
 
 _FOUND = "node long, found binary"
 
 
-def _batch(nodes: list[int], found: list[bytes]) -> pa.RecordBatch:
+def _batch(found: Iterable[tuple[int, Any]]) -> pa.RecordBatch:
+    """What was found by the number of a region or block, as Spark takes it."""
+    rows = [(node, pickle.dumps(piece, protocol=5)) for node, piece in found]
+    nodes, pieces = zip(*rows) if rows else ((), ())
     return pa.RecordBatch.from_pydict(
-        {"node": pa.array(nodes, pa.int64()), "found": pa.array(found, pa.binary())}
+        {"node": pa.array(nodes, pa.int64()), "found": pa.array(pieces, pa.binary())}
     )
-
-
-def _counted_batch(which: int, keys: np.ndarray, counts: np.ndarray) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pydict(
-        {
-            "which": pa.array(np.full(len(keys), which, dtype=np.int32)),
-            "key": pa.array(keys.astype(np.int64)),
-            "n": pa.array(counts.astype(np.int64)),
-        }
-    )
-
-
-def _people_batch(keys: np.ndarray, persons: np.ndarray) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pydict({"key": pa.array(keys), "person": pa.array(persons)})
 
 
 def _bin_counts(
