@@ -1,9 +1,9 @@
-"""Where the data of a session is, and how its file holds it; and the spec that is suggested to begin with."""
+"""Where the data of a session is, the spec that is suggested to begin with, and what Undo goes back to."""
 
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 _DEFAULT_K, _DEFAULT_M = 10, 2
@@ -67,3 +67,27 @@ def suggested(profile: dict[str, Any]) -> dict[str, Any]:
         "privacy": {"k": k, "m": _DEFAULT_M},
         "algorithm": "apriori-items",
     }
+
+
+@dataclass(frozen=True)
+class State:
+    """What Undo goes back to: the table, its events and the spec, and what was done to get here.
+
+    confirmed  the columns that are to be published though they seem to name people
+    """
+
+    source: Source | None = None
+    spec: dict[str, Any] = field(default_factory=dict)
+    said: str = ""
+    events: Source | None = None
+    confirmed: frozenset[str] = frozenset()
+
+
+@dataclass
+class Opening:
+    """How far the opening of a table is; `error` says why it failed."""
+
+    name: str
+    what: str = "starting"
+    share: float = 0.0
+    error: str | None = None
