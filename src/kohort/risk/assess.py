@@ -269,10 +269,10 @@ def _in_sample(sides: BeforeAfter, prosecutor: dict[str, Any]) -> dict[str, Any]
         "chance could be computed."
     )
     sizes = [class_tally(sides, side).sizes for side in SIDES]
-    averages = (float(s.classes / s.members.sum()) if s.classes else 0.0 for s in sizes)
+    before, after = (float(s.classes / s.members.sum()) if s.classes else 0.0 for s in sizes)
     return {
         "journalist": prosecutor | {"basis": "sample", "sentence": sentence},
-        "marketer": _marketer(*averages, "sample"),
+        "marketer": _marketer(before, after, "sample"),
         "k_map": None,
     }
 

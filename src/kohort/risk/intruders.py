@@ -158,7 +158,7 @@ def automatic_attempts(release: Release, *, targets: int = 500, seed: int = 0) -
             known = np.sort(rng.choice(n, int(rng.integers(1, n + 1)), replace=False))
         found = _people_who_fit(table, known, person)
         confirmed = len(found) == 1 and bool(found[0] == table.persons[person])
-        names = tuple(table.names[c] for c in known)
+        names = tuple(table.names[c] for c in known.tolist())
         attempts.append(Attempt(person + 1, way, names, len(found), confirmed))
     return attempts
 

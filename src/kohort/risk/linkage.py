@@ -335,8 +335,8 @@ def look_up_people(
     theirs fits, also another one than the one that is known.
     """
     order = np.argsort(persons, kind="stable")
-    ends = (np.searchsorted(persons[order], people, side=side) for side in ("left", "right"))
-    known_record = order[rng.integers(*ends)]
+    first = np.searchsorted(persons[order], people)
+    known_record = order[rng.integers(first, np.searchsorted(persons[order], people, side="right"))]
     raw, shown = sides.classes_before(attributes), sides.classes_after(attributes)
     before = _among(raw, persons, raw.of_record[known_record][:, None], people)
     known = [sides.attributes[a].column.codes[known_record] for a in attributes]
