@@ -23,9 +23,10 @@ from kohort.io.ledger_file import read_ledger, verify_with_ledger
 from kohort.io.maps import read_maps
 from kohort.io.private_files import read_order
 from kohort.io.read_spec import files_of, with_files
-from kohort.job import apply
+from kohort.job.maps import Applied
+from kohort.job.maps import apply_maps as apply_to
 from kohort.job.prepare import prepare
-from kohort.pipeline.verify_release import verify_release
+from kohort.job.verify import verify_release
 from kohort.problem.promises import KAnonymity
 from kohort.profiling import profile as profiles
 from kohort.progress import ShowProgress, shown_progress
@@ -281,7 +282,7 @@ def apply_maps(
     k: int | None = None,
     key: bytes | None = None,
     header: bool | None = None,
-) -> apply.Applied:
+) -> Applied:
     """Publish another table as a release was published: by the maps that `release.maps(path)` wrote.
 
     Values that the maps do not know are an error, or with `unseen="suppress"` become `*`. With a k the result
@@ -301,7 +302,7 @@ def apply_maps(
     ['[20, 30)', '[40, 50)']
     """
     dataset = dataset_of(data, header=header)
-    return apply.apply_maps(read_maps(maps), dataset, unseen=unseen, k=k, key=key)
+    return apply_to(read_maps(maps), dataset, unseen=unseen, k=k, key=key)
 
 
 def attack_releases(ledger: str | Path, *, key: bytes) -> dict[str, Any]:

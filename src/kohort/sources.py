@@ -19,8 +19,7 @@ from kohort.statement import Statement
 from kohort.statement.columns import hierarchy_of
 from kohort.statement.from_keywords import from_keywords, proposed_hierarchies, spelled_out
 from kohort.statement.words import File
-from kohort.tables.places import SparkData
-from kohort.tables.source import Source, records_of
+from kohort.tables.source import Source, SparkData, records_of
 from kohort.tables.table import Table
 
 

@@ -244,7 +244,7 @@ def apply(
     from kohort.io.data_files import read_data
     from kohort.io.formats import format_of
     from kohort.io.maps import read_maps
-    from kohort.job.apply import apply_maps
+    from kohort.job.maps import apply_maps
     from kohort.release.targets import write_verified
     from kohort.report.terminal import verdict_panel
     from kohort.tables.memory import MemoryTable

@@ -269,7 +269,7 @@ def _refuse_lookalikes(attributes: tuple[Attribute, ...], *, null_is_star: bool)
 
 
 def kept_by_k(request: Statement, n_people: int) -> tuple[Model, ...]:
-    """The promises about all classes together that are kept by a search for a k, see `table_limits`.
+    """The promises about all classes together that are kept by a search for a k, see `solve_within_limits`.
 
     These are limits on the risk, and those promises about a whole table that classes of some size always
     keep. The latter are left to the algorithm where one is asked for that searches over levels.

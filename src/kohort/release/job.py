@@ -15,20 +15,17 @@ from kohort.algorithms.again.m_invariance import MInvariance
 from kohort.algorithms.kernels.group_costs import costs_by_group
 from kohort.algorithms.solver import Solver
 from kohort.errors import InfeasibleError, InternalError
-from kohort.job.again.counterfeits import n_counterfeits, refuse_counterfeits, with_counterfeits
-from kohort.job.again.tie import TiedRelease, tie_to_ledger
 from kohort.job.choose import Choice, choose
-from kohort.job.figures import Figures, checked_figures
+from kohort.job.counterfeits import n_counterfeits, refuse_counterfeits, with_counterfeits
+from kohort.job.figures import Figures, checked_figures, extreme_cautions, release_notes
 from kohort.job.items import ItemsPart
-from kohort.job.notes import extreme_cautions, release_notes
 from kohort.job.order import PublishedOrder, settle_order
 from kohort.job.prepare import Prepared, prepare, sample_of
-from kohort.job.publish import Published, publish
-from kohort.job.solve import Clock, Solution, solve
-from kohort.job.table_limits import Attempt, promised_by_k, solve_within_limits, tries
+from kohort.job.publish import Published, publish, refuse_dropping
+from kohort.job.solve import Attempt, Clock, Solution, promised_by_k, solve, solve_within_limits, tries
+from kohort.job.tie import TiedRelease, tie_to_ledger
 from kohort.job.two_files import refuse_no_events
-from kohort.job.withheld import refuse_dropping
-from kohort.pipeline.verify_release import verify_published, verify_release
+from kohort.job.verify import verify_published, verify_release
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
@@ -36,8 +33,7 @@ from kohort.release.origin import DATAFRAME, Origin
 from kohort.release.release import Release
 from kohort.statement import Statement
 from kohort.tables.memory import MemoryTable
-from kohort.tables.places import refuse_cluster
-from kohort.tables.source import Source, records_of
+from kohort.tables.source import Source, records_of, refuse_cluster
 from kohort.tables.table import Table
 from kohort.verification import Verification
 

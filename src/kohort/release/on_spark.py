@@ -20,15 +20,14 @@ from kohort.errors import InputError, InternalError, KohortError, UnsupportedErr
 from kohort.files.outputs import Outputs
 from kohort.io.baskets import BasketShape
 from kohort.io.databases import DatabaseTable
-from kohort.job.figures import Figures
-from kohort.job.notes import extreme_caution
+from kohort.job.figures import Figures, extreme_caution
 from kohort.job.order import PublishedOrder
 from kohort.job.solve import Clock, Solution
+from kohort.job.spark.prepare import prepare_on_spark, refuse_on_spark
+from kohort.job.spark.publish import PublishedThere
+from kohort.job.spark.solve import choose_on_spark, solve_on_spark
+from kohort.job.spark.verify import held_parts, original_columns, verify_on_spark
 from kohort.kernels.ahead import compile_ahead
-from kohort.pipeline.spark.arranging import PublishedThere
-from kohort.pipeline.spark.prepare import prepare_on_spark, refuse_on_spark
-from kohort.pipeline.spark.solving import choose_on_spark, solve_on_spark
-from kohort.pipeline.spark.verifying import held_parts, original_columns, verify_on_spark
 from kohort.release.artefacts import Artefact
 from kohort.release.job import release_from
 from kohort.release.release import Release

@@ -18,8 +18,7 @@ from kohort.job.public import sha256_of_files
 from kohort.job.streaming import columns_to_read, why_not_streamed
 from kohort.statement import Statement
 from kohort.tables.batches import BatchTable
-from kohort.tables.places import SparkData, refuse_cluster, too_large_to_hold
-from kohort.tables.source import Source
+from kohort.tables.source import Source, SparkData, refuse_cluster, too_large_to_hold
 
 if TYPE_CHECKING:
     from kohort.tables.spark import SparkTable
@@ -101,7 +100,7 @@ def open_original(
 
 def open_on_spark(data: SparkData, request: Statement, **reading: Any) -> SparkTable:
     """The table that Spark is to read; what a cluster cannot do is refused before it starts."""
-    from kohort.pipeline.spark.prepare import refuse_on_spark
+    from kohort.job.spark.prepare import refuse_on_spark
 
     refuse_on_spark(request)
     if given := [name for name, value in reading.items() if value is not None]:

@@ -14,15 +14,15 @@ import pyarrow as pa
 from kohort.errors import InputError, counted
 from kohort.files.outputs import Outputs
 from kohort.io.databases import DatabaseTable
-from kohort.job.again.tie import TiedRelease
 from kohort.job.figures import gap_to
 from kohort.job.items import ItemsPart
 from kohort.job.maps import Maps, maps_of
 from kohort.job.order import PublishedOrder
 from kohort.job.public import HoldsOriginal, committed, public_version
 from kohort.job.publish import Published
+from kohort.job.sides import BeforeAfter, before_after
+from kohort.job.tie import TiedRelease
 from kohort.job.two_files import TwoFiles
-from kohort.pipeline.before_after import BeforeAfter, before_after
 from kohort.problem.problem import Problem
 from kohort.problem.roles import Roles
 from kohort.recoding.recoding import Recoding
@@ -154,7 +154,7 @@ class Release(HoldsOriginal):
         Of a table on a cluster, they are counts, and where to count.
         """
         if not self.dataset.in_one_place:
-            from kohort.pipeline.spark.sides import counted_sides
+            from kohort.job.spark.sides import counted_sides
 
             return counted_sides(self)
         return before_after(self)

@@ -28,7 +28,7 @@ from kohort.io.formats.fitting import Slices, rows_per_slice
 from kohort.io.source_file import plain_suffix
 from kohort.io.tables import open_in_batches, read_table, writes_slices
 from kohort.job.streaming import HELD, published_slices
-from kohort.pipeline.verify_release import verify_release
+from kohort.job.verify import verify_release
 from kohort.statement import Statement
 from kohort.tables.batches import BatchTable
 from kohort.tables.memory import MemoryTable

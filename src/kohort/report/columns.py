@@ -17,7 +17,7 @@ from kohort.data.hierarchy import Hierarchy
 from kohort.data.numeric_labels import How, Star, numbers_of_labels
 from kohort.errors import InputError, did_you_mean
 from kohort.job.items import ItemsPart
-from kohort.pipeline.before_after import BeforeAfter
+from kohort.job.sides import BeforeAfter
 from kohort.problem.attribute import Attribute
 from kohort.verification.covering import Covering, covering_of
 from kohort.verification.measure import loss_of_labels

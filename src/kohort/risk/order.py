@@ -19,7 +19,7 @@ from kohort.data.arrow_values import value_codes
 from kohort.data.column import Column
 from kohort.data.counting import distinct_rows
 from kohort.errors import counted
-from kohort.pipeline.before_after import BeforeAfter
+from kohort.job.sides import BeforeAfter
 from kohort.tables.table import Table
 from kohort.verification.covering import Covering
 

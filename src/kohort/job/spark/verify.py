@@ -14,14 +14,13 @@ import pyarrow as pa
 from kohort.data.compact_column import CountedColumn
 from kohort.data.formulas import formula_cells
 from kohort.errors import InputError, InternalError, UnsupportedError
-from kohort.job.notes import shows_extremes
-from kohort.pipeline.spark.arranging import Arrangement, PublishedThere
-from kohort.pipeline.spark.coding import ORIGINAL, PERSON, counted_values
-from kohort.pipeline.spark.prepare import SparkPrepared
+from kohort.job.figures import shows_extremes
+from kohort.job.spark.prepare import SparkPrepared
+from kohort.job.spark.publish import Arrangement, PublishedThere
+from kohort.job.spark.records import ORIGINAL, PERSON, counted_values
 from kohort.problem.sensitive import SensitiveAttribute
 from kohort.tables.memory import MemoryTable
-from kohort.tables.spark import SparkParts, digest_of, fingerprints, quoted
-from kohort.tables.spark_cells import one_thread, packed, unpacked
+from kohort.tables.spark import SparkParts, digest_of, fingerprints, one_thread, packed, quoted, unpacked
 from kohort.tables.spark_session import spark_failures
 from kohort.verification import (
     Check,

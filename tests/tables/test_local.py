@@ -7,8 +7,8 @@ import pytest
 
 import kohort as ko
 from kohort.errors import InputError
-from kohort.tables import places as local
-from kohort.tables.places import check_engine
+from kohort.tables import source as local
+from kohort.tables.source import check_engine
 
 
 def test_small_tables_are_held_in_memory_and_large_ones_are_not(monkeypatch):
