@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,15 +18,15 @@ from kohort.data.hierarchies.label_ranges import values_in_interval
 from kohort.data.hierarchy import Hierarchy
 from kohort.data.times import moment_of_text
 from kohort.errors import InfeasibleError, InputError, UnsupportedError, counted
-from kohort.job.figures import formula_notes
+from kohort.job.figures import formula_notes, withheld_notes
 from kohort.job.order import settle_order
 from kohort.job.prepare import Prepared, prepare, settled_roles
 from kohort.job.public import HoldsOriginal, committed
-from kohort.job.publish import Published, holds_in, publish, withheld_notes
+from kohort.job.publish import Published, holds_in, publish
 from kohort.job.verify import verify_published
 from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
-from kohort.problem.promises import KAnonymity, Model
+from kohort.problem.promises import KAnonymity
 from kohort.recoding.recoding import PublishedColumn, Recoding
 from kohort.statement import Statement
 from kohort.statement.columns import columns_of
@@ -182,7 +181,7 @@ class Applied(HoldsOriginal):
 
     withheld  records that are `*` everywhere or left out
     unseen    per column the records whose value the maps do not know, published as `*`
-    remarks   what became of withheld records and of the order
+    notes     sentences that the publisher of the table should read
     verdict   what was checked; None if nothing was asked for, and then nothing is promised
     """
 
@@ -192,8 +191,8 @@ class Applied(HoldsOriginal):
     maps: Maps
     withheld: int
     unseen: dict[str, int]
+    notes: tuple[str, ...]
     verdict: Verdict | None
-    remarks: tuple[str, ...] = ()
 
     @property
     def table(self) -> Any:
@@ -205,31 +204,16 @@ class Applied(HoldsOriginal):
         """The recoded table in Arrow, with dictionaries where values repeat."""
         return self.published.arrow
 
-    @cached_property
-    def notes(self) -> tuple[str, ...]:
-        """Sentences that the publisher of the table should read."""
-        notes = [
-            f"Column {name!r}: the values of {counted(n, 'record')} are not in the maps and became `*`."
-            for name, n in self.unseen.items()
-        ]
-        notes += self.remarks
-        if self.verdict is None:
-            notes.append(
-                "Nothing is promised about this table: it was recoded, but not verified. To have it "
-                "verified, give a k (--k on the command line)."
-            )
-        return (*notes, *formula_notes(self.published, self.maps.request))
-
     def facts(self, *, sha256: Mapping[str, str | None] | None = None) -> dict[str, Any]:
         """The facts that `--json` prints, without any cell of the data."""
-        verdict = None if self.verdict is None else self.verdict.to_dict()
+        verdict = self.verdict and self.verdict.to_dict()
         return {
             "kohort": "applied maps",
             "version": __version__,
             "records": self.published.dataset.n_records,
             "suppressed": self.withheld,
             "unseen": self.unseen,
-            "holds": None if verdict is None else verdict["holds"],
+            "holds": verdict and verdict["holds"],
             "verdict": verdict,
             "maps": {"version": self.maps.version, "spec_sha256": self.maps.spec_sha256},
             "notes": list(self.notes),
@@ -237,89 +221,26 @@ class Applied(HoldsOriginal):
         }
 
 
-def apply_maps(
-    maps: Maps, dataset: Table, *, unseen: str = "error", k: int | None = None, key: bytes | None = None
-) -> Applied:
-    """Recode a table by maps; with a k, verify the result against their models with that k, or raise.
-
-    Where the release could withhold records, those in classes that fail its models are withheld here, too: so
-    the same table gives the same release.
-    """
-    if unseen not in ("error", "suppress"):
-        raise InputError(f"'unseen' must be error or suppress. Got {unseen!r}.")
-    request = maps.request.promising(_models(maps.request, k), key=key)
-    roles = settled_roles(dataset, request)
-    columns = [dataset.column(name) for name in roles.having("quasi-identifier")]
-    _refuse_nulls(columns, request)
-    read = {column.name: maps.columns[column.name].published(column.texts) for column in columns}
-    labels = {name: shown for name, (shown, _) in read.items()}
-    lacking = {c.name: int(c.counts[~np.array(read[c.name][1], dtype=bool)].sum()) for c in columns}
-    unknown = {name: n for name, n in lacking.items() if n}
-    if unknown and unseen == "error":
-        raise InputError(_unknown_message(unknown))
-    trees = {column.name: _two_levels(column.texts, labels[column.name]) for column in columns}
-    prepared = prepare(dataset, request.with_columns(hierarchy=trees))
-    recoding = _Mapped(labels, np.zeros(dataset.n_records, dtype=bool))
-    if request.suppression:
-        recoding = replace(recoding, withheld=_withheld(prepared, recoding))
-    published = publish(prepared, recoding)
-    if not published.n_records:
-        raise InfeasibleError("Every record would be withheld: no class satisfies the models of the maps.")
-    published, order = settle_order(prepared, published)
-    verdict = None if k is None else _verified(prepared, published).cautioned(*order.cautions)
-    n_withheld, n_starred = _counted(prepared, recoding, published)
-    return Applied(
-        published=published,
-        maps=maps,
-        withheld=n_withheld,
-        remarks=(
-            *withheld_notes(n_withheld, published.n_left_out, published.broken),
-            *_starred_note(n_starred, maps.request.suppression),
-            *(f"{caution.what} {caution.advice}" for caution in order.cautions if verdict is None),
-        ),
-        unseen=unknown,
-        verdict=verdict,
-    )
-
-
-def _models(request: Statement, k: int | None) -> tuple[Model, ...]:
-    if k is None:
-        return request.models
-    return (KAnonymity(k), *(model for model in request.models if not isinstance(model, KAnonymity)))
-
-
-def _refuse_nulls(columns: Sequence[Column], request: Statement) -> None:
-    for column in columns if request.nulls == "refuse" else ():
-        if column.has_null:
-            raise InputError(
-                f"Column {column.name!r} has {counted(int(column.counts[-1]), 'missing value')}, and the "
-                "maps were made with nulls: refuse. Fill them in."
-            )
-
-
-def _two_levels(texts: Sequence[str | None], labels: Sequence[str | None]) -> Hierarchy:
-    """A hierarchy over the values of a column in which each lies below what it is published as."""
-    starred = [text for text, label in zip(texts, labels) if label == STAR]
-    paths = [
-        (text, STAR) if label in (text, STAR) else (text, label, STAR) for text, label in zip(texts, labels)
-    ]
-    return Hierarchy.from_paths(paths or [(None, STAR)], hidden=starred)
-
-
-def _unknown_message(unknown: Mapping[str, int]) -> str:
-    columns = ", ".join(f"{name!r} ({counted(n, 'record')})" for name, n in unknown.items())
-    return (
-        f"Some values are not in the maps: {columns}. Correct them, publish them as `*` (unseen: suppress), "
-        "or make a new release with these values in the hierarchy."
-    )
-
-
 @dataclass(frozen=True, eq=False)
-class _Mapped(Recoding):
-    """Every value as the maps publish it; `labels` are by the attribute's name and the code of the value."""
+class Recorded(Recoding):
+    """The recoding that maps record: `labels` are by the attribute's name and the code of the value.
+
+    unseen  per column how many records have a value that the maps do not know
+    """
 
     labels: Mapping[str, Sequence[str | None]]
+    unseen: Mapping[str, int]
     withheld: np.ndarray
+
+    @classmethod
+    def of(cls, maps: Maps, columns: Sequence[Column], n_records: int) -> Recorded:
+        """What maps make of the columns of a table."""
+        labels, unseen = {}, {}
+        for column in columns:
+            labels[column.name], known = maps.columns[column.name].published(column.texts)
+            if n := int(column.counts[~np.array(known, dtype=bool)].sum()):
+                unseen[column.name] = n
+        return cls(labels, unseen, np.zeros(n_records, dtype=bool))
 
     def apply(self, attribute: Attribute) -> PublishedColumn:
         labels = self.labels[attribute.name]
@@ -327,52 +248,97 @@ class _Mapped(Recoding):
         of_code = np.array([number[label] for label in labels], dtype=np.int32)
         return PublishedColumn(list(number), of_code[attribute.column.codes], np.bincount(of_code))
 
+    def hierarchy(self, column: Column) -> Hierarchy:
+        """A hierarchy over the values of a column in which each lies below what it is published as."""
+        pairs = list(zip(column.texts, self.labels[column.name]))
+        starred = [text for text, label in pairs if label == STAR]
+        paths = [(text, STAR) if label in (text, STAR) else (text, label, STAR) for text, label in pairs]
+        return Hierarchy.from_paths(paths or [(None, STAR)], hidden=starred)
 
-def _withheld(prepared: Prepared, recoding: Recoding) -> np.ndarray:
-    """Per record whether it is withheld: its class fails, or looks like that of withheld records."""
-    columns = [recoding.apply(attribute) for attribute in prepared.attributes]
-    _, sizes, class_of = distinct_rows(np.column_stack([column.of_record for column in columns]))
-    fails = np.zeros(len(sizes), dtype=bool)
-    for model in prepared.request.models:
-        if model.of_table:
-            raise UnsupportedError(
-                f"Maps cannot be applied under {model.name}, a promise about a whole table. Make a "
-                "release of this table with 'kohort anonymize'."
-            )
-        fails |= ~holds_in(model, prepared.sensitive, prepared.persons, class_of)
-    starred = np.logical_and.reduce(
-        [np.array([label == STAR for label in column.labels])[column.of_record] for column in columns]
-    )
-    if fails.any() or starred.sum() <= _most_withheld(prepared):
-        fails[class_of[starred]] = True
-    return fails[class_of]
+    def withholding(self, prepared: Prepared, most: int) -> Recorded:
+        """The same with records withheld whose class fails, or looks like that of withheld records.
+
+        most  the number of records that may be withheld
+        """
+        columns = [self.apply(attribute) for attribute in prepared.attributes]
+        _, sizes, class_of = distinct_rows(np.column_stack([column.of_record for column in columns]))
+        fails = np.zeros(len(sizes), dtype=bool)
+        for model in prepared.request.models:
+            if model.of_table:
+                raise UnsupportedError(
+                    f"Maps cannot be applied under {model.name}, a promise about a whole table. Make a "
+                    "release of this table with 'kohort anonymize'."
+                )
+            fails |= ~holds_in(model, prepared.sensitive, prepared.persons, class_of)
+        starred = np.logical_and.reduce(
+            [np.array([label == STAR for label in column.labels])[column.of_record] for column in columns]
+        )
+        if fails.any() or starred.sum() <= most:
+            fails[class_of[starred]] = True
+        return replace(self, withheld=fails[class_of])
 
 
-def _most_withheld(prepared: Prepared) -> int:
-    """The number of records that may be withheld."""
-    return int(Fraction(str(prepared.request.suppression)) * prepared.dataset.n_records)
+def apply_maps(
+    maps: Maps, dataset: Table, *, unseen: str = "error", k: int | None = None, key: bytes | None = None
+) -> Applied:
+    """Recode a table by maps; with a k, verify the result against their models with that k, or raise.
 
-
-def _counted(prepared: Prepared, recoding: _Mapped, published: Published) -> tuple[int, int]:
-    """How many records are withheld, and how many are `*` everywhere but form a class of their own.
-
-    Records that are `*` everywhere count as withheld where no more than that may be, as verification counts.
+    It is the job of every release with another algorithm, the recoding that the maps record. Where the
+    release could withhold records, those in classes that fail its models are withheld here, too: so the same
+    table gives the same release.
     """
-    found = int(recoding.withheld.sum())
-    counts = published.n_left_out > 0 or found <= _most_withheld(prepared)
-    return (found, 0) if counts else (0, found)
-
-
-def _starred_note(n_starred: int, suppression: float) -> list[str]:
-    if not n_starred:
-        return []
-    return [
-        f"{counted(n_starred, 'record is', 'records are')} `*` in every quasi-identifier, because the "
-        "classes that "
-        f"the maps give are too small. That is more than may be withheld (suppression: {suppression:g}), so "
-        "they "
-        "count as a class of their own, not as withheld."
+    if unseen not in ("error", "suppress"):
+        raise InputError(f"'unseen' must be error or suppress. Got {unseen!r}.")
+    models = maps.request.models
+    if k is not None:
+        models = (KAnonymity(k), *(model for model in models if not isinstance(model, KAnonymity)))
+    request = maps.request.promising(models, key=key)
+    columns = [dataset.column(name) for name in settled_roles(dataset, request).having("quasi-identifier")]
+    for column in columns if request.nulls == "refuse" else ():
+        if column.has_null:
+            raise InputError(
+                f"Column {column.name!r} has {counted(int(column.counts[-1]), 'missing value')}, and the "
+                "maps were made with nulls: refuse. Fill them in."
+            )
+    recoding = Recorded.of(maps, columns, dataset.n_records)
+    if recoding.unseen and unseen == "error":
+        lacking = ", ".join(f"{name!r} ({counted(n, 'record')})" for name, n in recoding.unseen.items())
+        raise InputError(
+            f"Some values are not in the maps: {lacking}. Correct them, publish them as `*` (unseen: "
+            "suppress), or make a new release with these values in the hierarchy."
+        )
+    trees = {column.name: recoding.hierarchy(column) for column in columns}
+    prepared = prepare(dataset, request.with_columns(hierarchy=trees))
+    most = int(Fraction(str(request.suppression)) * dataset.n_records)
+    if request.suppression:
+        recoding = recoding.withholding(prepared, most)
+    published = publish(prepared, recoding)
+    if not published.n_records:
+        raise InfeasibleError("Every record would be withheld: no class satisfies the models of the maps.")
+    published, order = settle_order(prepared, published)
+    verdict = None if k is None else _verified(prepared, published).cautioned(*order.cautions)
+    n_withheld = int(recoding.withheld.sum())
+    # records that are `*` everywhere count as withheld where no more may be, as verification counts them
+    n_starred = 0 if published.n_left_out or n_withheld <= most else n_withheld
+    notes = [
+        f"Column {name!r}: the values of {counted(n, 'record')} are not in the maps and became `*`."
+        for name, n in recoding.unseen.items()
     ]
+    notes += withheld_notes(n_withheld - n_starred, published)
+    if n_starred:
+        notes.append(
+            f"{counted(n_starred, 'record is', 'records are')} `*` in every quasi-identifier, because the "
+            f"classes that the maps give are too small. That is more than may be withheld (suppression: "
+            f"{request.suppression:g}), so they count as a class of their own, not as withheld."
+        )
+    if verdict is None:
+        notes += [f"{caution.what} {caution.advice}" for caution in order.cautions]
+        notes.append(
+            "Nothing is promised about this table: it was recoded, but not verified. To have it verified, "
+            "give a k (--k on the command line)."
+        )
+    notes += formula_notes(published, request)
+    return Applied(published, maps, n_withheld - n_starred, dict(recoding.unseen), tuple(notes), verdict)
 
 
 def _verified(prepared: Prepared, published: Published) -> Verdict:

@@ -346,8 +346,7 @@ def before_after(release: Release) -> BeforeAfter:
 def _genuine(release: Release) -> tuple[Table, np.ndarray]:
     """The published records and their originals, without counterfeits: figures are about people."""
     if not release.counterfeits:
-        rows = np.arange(release.dataset.n_records) if release.rows is None else release.rows
-        return release.shown, rows
+        return release.shown, release.rows
     originals = release.original_rows
     return MemoryTable(release.arrow.filter(pa.array(originals >= 0))), originals[originals >= 0]
 

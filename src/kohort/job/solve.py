@@ -25,7 +25,6 @@ from kohort.job.sides import Classes, classes_of
 from kohort.kernels.ahead import compile_ahead
 from kohort.kernels.compile_time import compile_clock
 from kohort.kernels.grouping import ranges_by_group
-from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
 from kohort.problem.promises import ClassCounts, KAnonymity, LabelledClasses, Model, PersonCells, TableModel
 from kohort.recoding.recoding import Recoding
@@ -48,19 +47,9 @@ class Solution:
     notes: tuple[str, ...]
 
 
-def solve(
-    problem: Problem,
-    choice: Choice,
-    request: Statement,
-    clock: Clock,
-    progress: Progress | None,
-    stop: Stop | None = None,
-) -> Solution:
-    """The solution of a problem; compiling is not charged to the time limit.
-
-    stop  once it returns True, the best solution so far is taken, and no further bound is computed
-    """
-    shared: dict[str, Any] = {"progress": progress, "stop": stop}
+def solve(problem: Problem, choice: Choice, request: Statement, clock: Clock) -> Solution:
+    """The solution of a problem; compiling is not charged to the time limit."""
+    shared: dict[str, Any] = {"progress": clock.progress, "stop": clock.stop}
     with clock("solve"), compile_clock() as compiling:
         run = Run(time_limit=request.time_limit, excluded=lambda: compiling.seconds, **shared)
         compile_ahead(choice.names)
@@ -72,26 +61,29 @@ def solve(
         judging = Run(time_limit=seconds, excluded=lambda: compiling.seconds, **shared)
         bound = bound_of(problem, recoding, judging)
     clock.set_apart("compile", compiling.seconds, of="bound")
-    by_hand = run.was_cut and run.was_stopped
-    cut = _cut_note(request.time_limit, by_hand) if run.was_cut else ()
-    return Solution(recoding, bound.value, run.was_cut, (*bound.notes, *cut))
-
-
-def _cut_note(asked: float | None, by_hand: bool) -> tuple[str, ...]:
-    """The note on a search that was cut: by hand, by the time limit asked for, or by the algorithm's own."""
-    limit = "the algorithm's own time limit" if asked is None else f"the time limit of {asked:g} s"
-    by = "hand" if by_hand else limit
-    return (
-        f"The search was stopped by {by}. The same input, spec, version and seed may give another release "
-        "next time, or on another machine; a search that is not stopped gives the same one.",
-    )
+    notes = [*bound.notes]
+    if run.was_cut:
+        own = request.time_limit is None
+        limit = "the algorithm's own time limit" if own else f"the time limit of {request.time_limit:g} s"
+        notes.append(
+            f"The search was stopped by {'hand' if run.was_stopped else limit}. The same input, spec, "
+            "version and seed may give another release next time, or on another machine; a search that is "
+            "not stopped gives the same one."
+        )
+    return Solution(recoding, bound.value, run.was_cut, tuple(notes))
 
 
 class Clock:
-    """Measures the seconds of each phase of a job."""
+    """Measures the seconds of each phase of a job.
 
-    def __init__(self, seconds: dict[str, float]) -> None:
-        self.seconds = seconds
+    progress  called with what is being done, and the share of it that is done
+    stop      once it returns True, the best solution so far is taken, and no further bound is computed
+    """
+
+    def __init__(
+        self, seconds: dict[str, float], progress: Progress | None = None, stop: Stop | None = None
+    ) -> None:
+        self.seconds, self.progress, self.stop = seconds, progress, stop
 
     @contextmanager
     def __call__(self, phase: str) -> Iterator[None]:
@@ -156,15 +148,12 @@ def _keeps(prepared: Prepared, published: Published) -> bool:
     if prepared.persons is not None:
         persons = prepared.persons[published.rows]
         sizes = PersonCells.from_records(classes.of_record, persons, None, len(sizes)).people
-    for model in promised_by_k(prepared):
-        held = (
-            model.holds_in(_labelled_classes(prepared, classes))
-            if isinstance(model, TableModel)
-            else model.holds(ClassCounts.of_sizes(sizes))
-        )
-        if not held.all():
-            return False
-    return True
+    return all(
+        model.holds_in(_labelled_classes(prepared, classes)).all()
+        if isinstance(model, TableModel)
+        else model.holds(ClassCounts.of_sizes(sizes)).all()
+        for model in promised_by_k(prepared)
+    )
 
 
 def _noted(found: Attempt, k: int) -> Attempt:
@@ -182,31 +171,22 @@ def _noted(found: Attempt, k: int) -> Attempt:
 def _labelled_classes(prepared: Prepared, classes: Classes) -> LabelledClasses:
     """The classes with their labels and, where a population is given, the people whom they fit at least.
 
-    O(classes * distinct people * columns) bits. Everybody is counted who lies between the labels' first and
-    last leaf as the values of a class need them; a label may be wider, and fit more people.
+    A bit per person and range of leaves: O(classes * distinct people * columns) bits. Those are counted who
+    lie between the labels' first and last leaf as the values of a class need them; a label may be wider, and
+    fit more people.
     """
     population = prepared.problem.population
     if population is None:
         return LabelledClasses(classes.codes, classes.sizes)
-    fitting = [
-        _inside(leaves, *_ranges(attribute, classes))
-        for attribute, leaves in zip(prepared.attributes, population.leaves.T)
-    ]
+    fitting = []
+    for attribute, leaves in zip(prepared.attributes, population.leaves.T):
+        needed = ranges_by_group(attribute.leaves, classes.of_record, len(classes.sizes))
+        ends = np.column_stack(attribute.domain.closure(*needed))
+        ranges, label = np.unique(ends, axis=0, return_inverse=True)
+        bits = np.array([np.packbits((first <= leaves) & (leaves <= last)) for first, last in ranges])
+        fitting.append((bits, label.ravel()))
     people = np.zeros(len(classes.sizes), dtype=np.int64)
     for number in range(len(people)):
         fits = np.bitwise_and.reduce([bits[label[number]] for bits, label in fitting])
         people[number] = population.counts[np.unpackbits(fits, count=len(population.counts)).view(bool)].sum()
     return LabelledClasses(classes.codes, classes.sizes, people, apart=False)
-
-
-def _ranges(attribute: Attribute, classes: Classes) -> tuple[np.ndarray, np.ndarray]:
-    """The first and last leaf of the label that the values of each class need."""
-    lo, hi = ranges_by_group(attribute.leaves, classes.of_record, len(classes.sizes))
-    return attribute.domain.closure(lo, hi)
-
-
-def _inside(leaves: np.ndarray, lo: np.ndarray, hi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For each different range a bit per person of the population, and which range each class has."""
-    ranges, label = np.unique(np.column_stack([lo, hi]), axis=0, return_inverse=True)
-    bits = [np.packbits((first <= leaves) & (leaves <= last)) for first, last in ranges]
-    return np.array(bits), label.ravel()

@@ -7,13 +7,18 @@ import hmac
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kohort.algorithms import Run, Solver
+from kohort.algorithms.again.fresh import Fresh
+from kohort.algorithms.again.history_keeping import HistoryKeeping
+from kohort.algorithms.again.m_invariance import MInvariance
 from kohort.algorithms.again.standing import EarlierValues, Standing
+from kohort.algorithms.kernels.group_costs import costs_by_group
 from kohort.data.arrow_values import long_decimals
 from kohort.data.column import Column, whole_number
 from kohort.data.counting import distinct_rows
@@ -21,6 +26,9 @@ from kohort.data.ledger import HASH_BYTES, NOBODY, Ledger, LedgerEntry
 from kohort.errors import InfeasibleError, InputError, InternalError, UnsupportedError, counted
 from kohort.job.prepare import Prepared
 from kohort.job.publish import Published
+from kohort.job.solve import Clock
+from kohort.problem.problem import Problem
+from kohort.recoding.groups import Groups
 from kohort.recoding.placed_groups import PlacedGroups
 from kohort.recoding.recoding import Recoding
 from kohort.tables.table import Table
@@ -175,6 +183,25 @@ def _binary(hashes: np.ndarray) -> pa.Array:
     return pa.Array.from_buffers(pa.binary(HASH_BYTES), len(hashes), [None, buffer])
 
 
+class Untied:
+    """A table, and a release of it, without a ledger."""
+
+    standing: ClassVar[Standing | None] = None
+    cautions: ClassVar[tuple[Caution, ...]] = ()
+
+    def settled(self, recoding: Recoding, published: Published, *, compared: bool = False) -> Untied:
+        """The release in the ledger."""
+        return self
+
+    def beside_alone(self, prepared: Prepared, solver: Solver, clock: Clock) -> Untied:
+        """The same beside the cost of a release on its own."""
+        return self
+
+    def facts(self, cost: float) -> dict[str, Any] | None:
+        """What the certificate and the report say of all releases together."""
+        return None
+
+
 @dataclass(frozen=True, eq=False)
 class Tie:
     """A table beside the ledger of earlier releases, before it is published."""
@@ -182,6 +209,11 @@ class Tie:
     prepared: Prepared
     ledger: Ledger
     known: Known
+
+    @property
+    def standing(self) -> Standing:
+        """What earlier releases say of the records."""
+        return self.known.standing
 
     def settled(self, recoding: Recoding, published: Published, *, compared: bool = False) -> TiedRelease:
         """The release in the ledger; raises unless all releases together keep the promise.
@@ -235,6 +267,24 @@ class TiedRelease:
     passes: bool
     alone: float | None = None
 
+    def beside_alone(self, prepared: Prepared, solver: Solver, clock: Clock) -> TiedRelease:
+        """The same beside the cost of a release on its own, under the same time limit; not for the first one.
+
+        solver  the way of publishing again, whose inner algorithm is run on all records
+        """
+        problem = prepared.problem
+        if len(self.ledger.entries) < 2:
+            return self
+        with clock("alone"):
+            comparable = problem.cost.adds_up and problem.masses is None
+            if not comparable or not isinstance(solver, (HistoryKeeping, MInvariance, Fresh)):
+                return self
+            try:
+                groups = solver.inner.solve(problem, Run(time_limit=prepared.request.time_limit))
+            except InfeasibleError:
+                return self
+            return replace(self, alone=_cost(problem, groups)) if isinstance(groups, Groups) else self
+
     @property
     def cautions(self) -> list[Caution]:
         """What the promise over all releases does not cover."""
@@ -270,6 +320,17 @@ class TiedRelease:
         return replace(self.ledger, entries=(*earlier, replace(last, facts=facts)))
 
 
+def _cost(problem: Problem, groups: Groups) -> float | None:
+    order = np.argsort(groups.group_of_record, kind="stable")
+    order = order[np.count_nonzero(groups.withheld) :]
+    sizes = np.bincount(groups.group_of_record[order], minlength=groups.n_groups)
+    start = np.concatenate([[0], np.cumsum(sizes)])
+    coded = problem.coded
+    total = float(np.dot(costs_by_group(coded.tables, coded.searched_leaves(), order, start), sizes))
+    total += coded.star_cost * int(groups.withheld.sum())
+    return problem.cost.measure_of_sum(total, problem.n_records, problem.weights)
+
+
 _ONLY_VALUES = Caution(
     "together",
     "With m-invariance sensitive values are protected over all releases. Who can tell which records of two "
@@ -278,11 +339,11 @@ _ONLY_VALUES = Caution(
 )
 
 
-def tie_to_ledger(prepared: Prepared) -> Tie | None:
-    """A table tied to the ledger of its request; None where there is none."""
+def tie_to_ledger(prepared: Prepared) -> Tie | Untied:
+    """A table tied to the ledger of its request, if there is one."""
     request = prepared.request
     if request.ledger is None:
-        return None
+        return Untied()
     assert request.key is not None
     _refuse_other_promises(prepared, request.ledger)
     return Tie(prepared, request.ledger, known_people(prepared, request.ledger, request.key))

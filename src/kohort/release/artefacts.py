@@ -396,9 +396,10 @@ class LedgerEntry(Artefact):
 
     def write(self, release: Release, draft_of: Drafts, known: Mapping[str, Any]) -> None:
         from kohort.io.ledger_file import read_ledger, write_ledger
+        from kohort.job.tie import TiedRelease
 
         tied, key = release.tied, release.request.key
-        if tied is None:
+        if not isinstance(tied, TiedRelease):
             raise InputError("The release was made without a ledger: name the ledger when it is made.")
         if not tied.found.holds:
             raise InputError("The release was made for comparison only: it gives people away.")

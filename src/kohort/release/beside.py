@@ -12,6 +12,7 @@ import numpy as np
 
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import UnsupportedError
+from kohort.job.two_files import TwoFiles
 from kohort.problem.promises import KAnonymity, Model
 from kohort.problem.proof import PriceProof
 from kohort.statement import Statement
@@ -71,7 +72,7 @@ def refuse_no_proof(release: Release) -> None:
             "algorithm improve proves one, where all quasi-identifiers have hierarchies."
         )
     whole = problem.persons is None and problem.histories is None and problem.items is None
-    if not whole or release.files is not None or (release.original_rows < 0).any():
+    if not whole or isinstance(release.files, TwoFiles) or (release.original_rows < 0).any():
         raise UnsupportedError(
             "A proof can be written for tables with one record per person and without items, ledger releases "
             "with counterfeits left out."

@@ -214,7 +214,7 @@ def published_numbers(release: Release, name: str, how: How, *, star: Star, seed
         raise InputError(
             f"The release has no column {name!r}. {did_you_mean(str(name), release.published_names)}"
         )
-    of_events = release.files is not None and name not in release.files.people.names
+    of_events = name in release.files.columns_of_events
     table = nw.from_native(release.events if of_events else release.table, eager_only=True)
     column = table[name].to_native()
     attribute = next((a for a in release.problem.attributes if a.name == name), None)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from kohort.errors import InputError, UnsupportedError, did_you_mean, in_bytes
-from kohort.tables.batches import BatchTable
 from kohort.tables.memory import MemoryTable
 from kohort.tables.table import Table
 
@@ -121,10 +120,10 @@ _SHARE = 8  # ... unless it would take more than one eighth of the memory that i
 _LEAST_PER_RECORD = 24  # bytes that solving, publishing and verifying take on top of codes, whoever solves it
 
 
-def too_large_to_hold(size: int) -> str | None:
-    """Why a table that would take `size` bytes is read in batches, part of a sentence; None: it is held."""
+def too_large_to_hold(size: int) -> str:
+    """Why a table that would take `size` bytes is read in batches, part of a sentence; empty: it is held."""
     most = min(_SMALL, available_memory() // _SHARE)
-    return f"it would take about {in_bytes(size)} of memory" if size > most else None
+    return f"it would take about {in_bytes(size)} of memory" if size > most else ""
 
 
 def refuse_too_large(n_records: int) -> None:
@@ -140,22 +139,29 @@ def refuse_too_large(n_records: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A table that was opened.
+    """A table that was opened, or a dataframe that was given.
 
-    records   the table in memory, or in batches
-    format    how it is stored: the name of a format of files, `baskets` or `database`
-    sha256    the hash of the bytes that were read
+    records   the table in memory, in batches or on a cluster
+    format    how it is stored: the name of a format of files, `baskets` or `database`; empty for a dataframe
+    sha256    the hash of the bytes that were read; empty for a dataframe
     notes     sentences on what was read, where more than one table could have been meant
     database  where the records come from, if that is no file but a table or query of a database
     """
 
-    records: pa.Table | BatchTable
-    format: str
-    sha256: str
+    records: pa.Table | Table
+    format: str = ""
+    sha256: str = ""
     delimiter: str | None = None
     encoding: str | None = None
     notes: tuple[str, ...] = ()
     database: Any = None
+
+    @classmethod
+    def of(cls, data: Any) -> Source:
+        """What was opened already as it is; a dataframe or a table without a file."""
+        if isinstance(data, cls):
+            return data
+        return cls(data if isinstance(data, Table) else MemoryTable(data))
 
     @cached_property
     def dataset(self) -> Table:
@@ -174,10 +180,3 @@ class Source:
     def noting(self, *notes: str) -> Source:
         """The same source with more sentences on what was read."""
         return replace(self, notes=(*self.notes, *notes))
-
-
-def records_of(source: Any) -> Table:
-    """The records of a dataframe or of a file that was read; a table is one already."""
-    if isinstance(source, Table):
-        return source
-    return source.dataset if isinstance(source, Source) else MemoryTable(source)

@@ -242,7 +242,6 @@ def refuse_no_numbers(attribute: Attribute, what: str) -> None:
     """Raise InputError for a quasi-identifier whose values have no mean, which `what` asks for."""
     if attribute.plain_numbers is None:
         raise InputError(
-            f"{what} is for numbers without a hierarchy and without missing values, which "
-            f"{attribute.name!r} is not. Leave its hierarchy out, fill in what is missing, or publish it "
-            "in another way."
+            f"{what} is for numbers without a hierarchy and without missing values, which {attribute.name!r} "
+            "is not. Leave its hierarchy out, fill in what is missing, or publish it in another way."
         )

@@ -52,19 +52,22 @@ class PublishedThere(Published):
     parts        the published records in parts, which were verified, as Spark holds them
     fingerprint  of these records: see `kohort.tables.spark.fingerprint`
     found_formulas  how many texts of each column begin like a formula
+    found_extremes  columns that show their least or greatest value although few people have it
+    notes        how they were made
     """
 
     parts: SparkParts
     fingerprint: tuple[int, int]
     found_formulas: Mapping[str, int]
+    found_extremes: frozenset[str]
+    notes: tuple[str, ...]  # type: ignore[misc]
 
     @property
     def formulas(self) -> Mapping[str, int]:
         return self.found_formulas
 
-    @property
-    def names(self) -> list[str]:
-        return list(self.parts.names)
+    def extremes(self, attributes: Sequence[Attribute], k: int) -> list[Attribute]:
+        return [attribute for attribute in attributes if attribute.name in self.found_extremes]
 
     @cached_property
     def native(self) -> Any:

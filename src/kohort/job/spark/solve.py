@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from kohort.algorithms import ALGORITHMS, Algorithm, Run, Solver
+from kohort.algorithms import ALGORITHMS, Algorithm, Progress, Run, Solver
 from kohort.algorithms.mondrian.cut_regions import RegionRules, cut_regions
 from kohort.algorithms.mondrian.region_tree import Regions, RegionTree
 from kohort.algorithms.uniting.counting_people import kept_by_whole_table
@@ -171,7 +172,6 @@ def region_problem(whole: Problem, table: pa.Table, *, has_people: bool) -> Prob
     return problem
 
 
-_ANY_SIZE = "mondrian"  # chosen where nobody asks for an algorithm: it is for tables of any size
 _PER_PART = 500_000  # records, about, of a part that a worker verifies
 
 
@@ -181,13 +181,18 @@ def choose_on_spark(prepared: SparkPrepared) -> Choice:
     if prepared.person is not None:  # promises to people that the whole table breaks are kept by uniting
         problem = kept_by_whole_table(problem)
     if request.algorithm == "auto":
-        choice = choose(problem, replace(request, algorithm=_ANY_SIZE))
-        choice = replace(choice, notes=(f"{_ANY_SIZE} was chosen: it is for tables of any size.",))
+        choice = choose(problem, replace(request, algorithm=_of_any_size()))
+        choice = replace(choice, notes=(f"{choice.name} was chosen: it is for tables of any size.",))
     else:
         choice = choose(problem, request)
     if prepared.person is None:
         return choice
     return _counting_people(choice, prepared.problem, request, _largest_region(choice, prepared))
+
+
+def _of_any_size() -> str:
+    """The name of the algorithm whose groups are the same where a table is cut into regions."""
+    return next(name for name, algorithm in ALGORITHMS.items() if algorithm.in_regions)
 
 
 @dataclass(frozen=True)
@@ -208,16 +213,16 @@ def _counting_people(choice: Choice, problem: Problem, request: Statement, large
 
     largest  how many records a worker solves at a time
 
-    Mondrian starts from the whole table as one class, and cuts it while people keep every promise. A promise
-    that the whole table breaks, and any other algorithm, needs all records in one region: there groups are
-    united until they keep it, and it may be any two of them. Where one region is enough, so are groups that
-    are published alike.
+    One that works in regions starts from the whole table as one class, and cuts it while people keep every
+    promise. A promise that the whole table breaks, and any other algorithm, needs all records in one region:
+    there groups are united until they keep it, and it may be any two of them. Where one region is enough, so
+    are groups that are published alike.
     """
     algorithm = ALGORITHMS[choice.name]
     if not issubclass(algorithm.recoding, Groups):
         raise UnsupportedError(
             f"Where people have several records, the Spark engine does not run {choice.name}. Choose "
-            f"{_ANY_SIZE}, or engine: local."
+            f"{_of_any_size()}, or engine: local."
         )
     broken = [m.name for m in problem.models if m not in kept_by_whole_table(problem).models]
     united = algorithm.people != "counts" or not problem.all_survive_unions
@@ -246,7 +251,6 @@ class Made:
     pieces   published records, dealt out by class: each partition has the pieces of one part
     recoding the same everywhere, with its maps; empty groups where records are grouped by workers
     was_cut  whether a time limit may have decided anything
-    held     what Spark holds until the records are made; None: nothing
     n_regions  in how many regions the table is solved
     """
 
@@ -255,30 +259,22 @@ class Made:
     notes: tuple[str, ...]
     recoding: Recoding
     was_cut: bool
-    held: SparkRecords | None = None
     n_regions: int = 1
 
-    def release(self) -> None:
-        """Let Spark give up what it holds."""
-        if self.held is not None:
-            self.held.release()
 
+def solve_on_spark(
+    prepared: SparkPrepared, choice: Choice, progress: Progress | None, held: ExitStack
+) -> Made:
+    """The published records, with their originals beside them; workers make them when they are asked for.
 
-def solve_on_spark(prepared: SparkPrepared, choice: Choice, run: Run) -> Made:
-    """The published records, with their originals beside them; workers make them when they are asked for."""
+    held  gives up what Spark holds until then
+    """
     n_parts = -(-prepared.problem.n_records // _PER_PART)  # the same on any number of executors
     with spark_failures("deal out the records"):
         keys = partition_keys(prepared.frame.sparkSession, n_parts)
     arrangement = Arrangement.of(prepared)
     if issubclass(ALGORITHMS[choice.name].recoding, Groups):
-        largest = _largest_region(choice, prepared)
-        return _made_in_regions(prepared, choice, arrangement, keys, largest, run)
-    return _made_by_maps(prepared, choice, arrangement, keys)
-
-
-def _made_by_maps(
-    prepared: SparkPrepared, choice: Choice, arrangement: Arrangement, keys: Sequence[int]
-) -> Made:
+        return _made_in_regions(prepared, choice, arrangement, keys, Run(progress=progress), held)
     limited = Run(time_limit=prepared.request.time_limit)
     job, recoding = global_recoding(prepared, choice, arrangement.coder, keys, limited)
     notes = ("Made on a cluster by Spark: one map for each column, found on the distinct rows.",)
@@ -293,50 +289,47 @@ def _made_in_regions(
     choice: Choice,
     arrangement: Arrangement,
     keys: Sequence[int],
-    largest: int,
     run: Run,
+    held: ExitStack,
 ) -> Made:
-    problem = prepared.problem
-    rules, cut = _rules(problem, choice), problem.n_records > largest
+    """The records as they are published once workers have solved the regions, each in a partition."""
+    problem, algorithm = prepared.problem, ALGORITHMS[choice.name]
+    parameters = choice.parameters if algorithm.in_regions else {}
+    strict = bool(parameters.get("strict")) or not problem.all_survive_unions
+    rules = RegionRules(problem, strict=strict, widest=parameters.get("choose") == "range")
+    largest = _largest_region(choice, prepared)
+    cut = problem.n_records > largest
     records = SparkRecords(prepared.frame, arrangement.coder, rules, problem.n_records, hold=cut)
-    try:
-        regions = Regions(RegionTree.of_one_region(), {0: problem.n_records})
-        if cut:
-            regions = cut_regions(records, rules, problem.n_records, largest, run)
-        seconds, units = _seconds(prepared, choice, len(regions.sizes)), units_of(regions, largest)
-        job = RegionJob(
-            problem=problem,
-            solver=_solver(choice),
-            regions=regions,
-            units=units,
-            unit_keys=partition_keys(prepared.frame.sparkSession, int(units.max()) + 1),
-            keys=keys,
-            null_is_star=prepared.request.nulls == "star",
-            has_people=arrangement.coder.has_people,
-            seconds=seconds,
-        )
-        made = _published(records, job)
-    except BaseException:
-        records.release()
-        raise
-    nobody = Groups(np.zeros(0, dtype=np.int32))
-    notes = _notes(regions, seconds)
-    return Made(made, arrangement, notes, nobody, seconds is not None, records, len(regions.sizes))
-
-
-def _notes(regions: Regions, seconds: float | None) -> tuple[str, ...]:
-    notes = [f"Made on a cluster by Spark, in {counted(len(regions.sizes), 'region')}."]
+    held.callback(records.release)
+    regions = Regions(RegionTree.of_one_region(), {0: problem.n_records})
+    if cut:
+        regions = cut_regions(records, rules, problem.n_records, largest, run)
+    n_regions, units = len(regions.sizes), units_of(regions, largest)
+    notes = [f"Made on a cluster by Spark, in {counted(n_regions, 'region')}."]
+    seconds = None if algorithm.in_regions else _seconds(prepared, algorithm, n_regions)
     if seconds is not None:
         notes.append(
             f"Every region was searched for at most {seconds:.3g} s. The same input, spec, version and seed "
             "may give another release next time, or on another cluster."
         )
-    return tuple(notes)
-
-
-def _solver(choice: Choice) -> Solver:
-    """The algorithm that solves regions: without the time for a bound, which a cluster does not give."""
-    return choice.solver.without_bound() if isinstance(choice.solver, Algorithm) else choice.solver
+    solver = choice.solver  # without the time for a bound, which a cluster does not give
+    job = RegionJob(
+        problem=problem,
+        solver=solver.without_bound() if isinstance(solver, Algorithm) else solver,
+        regions=regions,
+        units=units,
+        unit_keys=partition_keys(prepared.frame.sparkSession, int(units.max()) + 1),
+        keys=keys,
+        null_is_star=prepared.request.nulls == "star",
+        has_people=arrangement.coder.has_people,
+        seconds=seconds,
+    )
+    with spark_failures("solve and publish the regions"):
+        dealt = records.blocks.select("block", "beside").mapInArrow(job.deal, DEALT)
+        solved = dealt.repartition(len(job.unit_keys), "key").mapInArrow(job.solve, DEALT)
+        made = solved.repartition(len(job.keys), "key")
+    nobody = Groups(np.zeros(0, dtype=np.int32))
+    return Made(made, arrangement, tuple(notes), nobody, seconds is not None, n_regions)
 
 
 def _largest_region(choice: Choice, prepared: SparkPrepared) -> int:
@@ -344,26 +337,9 @@ def _largest_region(choice: Choice, prepared: SparkPrepared) -> int:
     return int(min(prepared.dataset.records_per_region, ALGORITHMS[choice.name].largest_region))
 
 
-def _seconds(prepared: SparkPrepared, choice: Choice, n_regions: int) -> float | None:
+def _seconds(prepared: SparkPrepared, algorithm: type[Algorithm], n_regions: int) -> float | None:
     """The time limit of a region: its part of what is asked for, or of the algorithm's own."""
-    algorithm, limit = ALGORITHMS[choice.name], prepared.request.time_limit
-    own = algorithm.own_time_limit
-    if algorithm.in_regions or (limit is None and own is None):
-        return None
+    asked, own = prepared.request.time_limit, algorithm.own_time_limit
+    limit = own if asked is None else asked
     at_once = min(prepared.frame.sparkSession.sparkContext.defaultParallelism, n_regions)
-    return (own or 0.0 if limit is None else limit) * at_once / n_regions
-
-
-def _rules(problem: Problem, choice: Choice) -> RegionRules:
-    """The rules by which a table is cut into regions: those of the algorithm, where it has such ones."""
-    parameters = choice.parameters if ALGORITHMS[choice.name].in_regions else {}
-    strict = bool(parameters.get("strict")) or not problem.all_survive_unions
-    return RegionRules(problem, strict=strict, widest=parameters.get("choose") == "range")
-
-
-def _published(records: SparkRecords, job: RegionJob) -> Any:
-    """The published records by class; workers will solve the regions for it, each in a partition."""
-    with spark_failures("solve and publish the regions"):
-        dealt = records.blocks.select("block", "beside").mapInArrow(job.deal, DEALT)
-        solved = dealt.repartition(len(job.unit_keys), "key").mapInArrow(job.solve, DEALT)
-        return solved.repartition(len(job.keys), "key")
+    return None if limit is None else limit * at_once / n_regions
