@@ -6,8 +6,8 @@ what they cannot hold, is said here once: lists of suffixes and options everywhe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pyarrow as pa
 
 from kohort.errors import InputError, UnsupportedError
-from kohort.io.folders import Files
-from kohort.io.source_file import COMPRESSIONS, SourceFile, plain_suffix, text_size
+from kohort.io.source_file import COMPRESSIONS, Files, SourceFile, plain_suffix, text_size
 
 if TYPE_CHECKING:
     from kohort.io.formats.fitting import Slices
@@ -95,7 +94,7 @@ class Format:
     holds_lists   whether a cell can be a list
     lacks_keys    whether a record may lack columns that others have
     needs         the extra that has its library; empty: none
-    not_written   suffixes that are read only, with what they are and the suffix to write instead
+    instead       the suffix to write where its files are read only; empty: they are written, too
     """
 
     name: str
@@ -109,12 +108,12 @@ class Format:
     holds_lists: bool = False
     lacks_keys: bool = False
     needs: str = ""
-    not_written: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    instead: str = ""
 
     @property
     def offered(self) -> bool:
         """Whether everybody can write it, with nothing else to install."""
-        return not self.needs and self.suffixes[0] not in self.not_written
+        return not self.needs and not self.instead
 
     @property
     def code(self) -> FormatModule:
@@ -125,36 +124,18 @@ class Format:
         """The bytes that a table takes in memory, estimated by the size of its file or by what that says."""
         if self.compressible:
             return text_size(path) * _IN_MEMORY
-        estimate = getattr(self.code, "bytes_in_memory", None)
-        return path.stat().st_size if estimate is None else estimate(path)
+        return getattr(self.code, "bytes_in_memory", lambda path: path.stat().st_size)(path)
 
 
+_TEXT = ("delimiter", "encoding", "header")
 FORMATS = (
-    Format(
-        "csv",
-        "delimited text",
-        (".csv", ".tsv", ".txt"),
-        "delimited",
-        options=("delimiter", "encoding", "header"),
-        compressible=True,
-    ),
+    Format("csv", "delimited text", (".csv", ".tsv", ".txt"), "delimited", _TEXT, compressible=True),
     Format("parquet", "Parquet", (".parquet",), "parquet", holds_all=True, holds_lists=True),
     Format("arrow", "Arrow", (".arrow", ".feather", ".ipc"), "arrow", holds_all=True, holds_lists=True),
-    Format("orc", "ORC", (".orc",), "orc", not_written={".orc": ("ORC files (.orc)", ".parquet")}),
+    Format("orc", "ORC files", (".orc",), "orc", instead=".parquet"),
+    Format("excel", "Excel workbooks", (".xlsx",), "excel", ("sheet", "header"), whole=True),
     Format(
-        "excel",
-        "Excel workbooks",
-        (".xlsx", ".xls"),
-        "excel",
-        options=("sheet", "header"),
-        whole=True,
-        not_written={".xls": ("Old Excel files (.xls)", ".xlsx")},
-    ),
-    Format(
-        "jsonl",
-        "JSON lines",
-        (".jsonl", ".ndjson", ".json"),
-        "json_lines",
+        *("jsonl", "JSON lines", (".jsonl", ".ndjson", ".json"), "json_lines"),
         compressible=True,
         holds_lists=True,
         lacks_keys=True,
@@ -169,22 +150,25 @@ def format_of(path: str | Path) -> Format:
     """The format that a file's extension stands for."""
     path = Path(path)
     kind = SUFFIXES.get(plain_suffix(path))
-    compressed = path.suffix.lower() in COMPRESSIONS
-    if kind is None or (compressed and not kind.compressible):
-        titles = [known.title for known in FORMATS if known.compressible]
+    if kind is not None and (kind.compressible or path.suffix.lower() not in COMPRESSIONS):
+        return kind
+    if path.suffix.lower() == ".xls":
         raise UnsupportedError(
-            f"{path.name}: unknown extension. Known: {', '.join(SUFFIXES)}; {' and '.join(titles)} "
-            f"also with {', '.join(COMPRESSIONS)} after it."
+            f"{path.name} is an old Excel file. Open it in a spreadsheet program and save it as .xlsx."
         )
-    return kind
+    titles = [known.title for known in FORMATS if known.compressible]
+    raise UnsupportedError(
+        f"{path.name}: unknown extension. Known: {', '.join(SUFFIXES)}; {' and '.join(titles)} "
+        f"also with {', '.join(COMPRESSIONS)} after it."
+    )
 
 
 def format_to_write(path: str | Path) -> Format:
     """The format of a file that is written; one that is read only is refused."""
-    kind, suffix = format_of(path), Path(path).suffix.lower()
-    if suffix in kind.not_written:
-        what, instead = kind.not_written[suffix]
-        raise UnsupportedError(f"{what} can be read, not written. Write {instead} instead.")
+    kind = format_of(path)
+    if kind.instead:
+        what = f"{kind.title} ({Path(path).suffix.lower()})"
+        raise UnsupportedError(f"{what} can be read, not written. Write {kind.instead} instead.")
     return kind
 
 

@@ -15,18 +15,9 @@ import pyarrow.csv
 
 from kohort.errors import InputError, UnsupportedError, counted
 from kohort.io.formats import How, Read, Reader
-from kohort.io.formats.fitting import (
-    Slices,
-    has_no_text,
-    write_text,
-)
+from kohort.io.formats.fitting import Slices, has_no_text, write_text
 from kohort.io.formats.text_layout import Layout, checked_delimiter, layout_of, open_text
-from kohort.io.source_file import (
-    SourceFile,
-    in_arrow_memory,
-    open_bytes,
-    plain_suffix,
-)
+from kohort.io.source_file import SourceFile, in_arrow_memory, open_bytes, plain_suffix
 from kohort.late import LateModule
 
 if TYPE_CHECKING:
@@ -177,10 +168,7 @@ def _options(layout: Layout, types: dict[str, pa.DataType], *, block_bytes: int)
             ignore_empty_lines=len(layout.header) > 1,  # in a single column, one is a null
         ),
         "convert_options": pa.csv.ConvertOptions(
-            column_types=types,
-            null_values=[""],
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
+            column_types=types, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
         ),
     }
 

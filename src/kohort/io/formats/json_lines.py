@@ -14,12 +14,7 @@ import pyarrow as pa
 
 from kohort.errors import InputError
 from kohort.io.formats import How, Read, Reader
-from kohort.io.formats.fitting import (
-    Slices,
-    by_polars,
-    holds_bytes,
-    write_text,
-)
+from kohort.io.formats.fitting import Slices, by_polars, holds_bytes, write_text
 from kohort.io.json_text import parse_json
 from kohort.io.source_file import SourceFile, open_bytes
 from kohort.late import LateModule
