@@ -77,7 +77,7 @@ def test_a_command_ends_with_an_error_even_so(tmp_path, monkeypatch, capsys):
     def panic(*_, **__):
         raise pl.exceptions.PanicException("SECRET")
 
-    monkeypatch.setattr("kohort.io.tables.read_table", panic)
+    monkeypatch.setattr("kohort.io.data_files.read_table", panic)
     (tmp_path / "t.csv").write_text("a\n1\n")
     monkeypatch.setattr("sys.argv", ["kohort", "profile", str(tmp_path / "t.csv")])
     monkeypatch.delenv("KOHORT_DEBUG", raising=False)

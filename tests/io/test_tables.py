@@ -171,6 +171,7 @@ def test_extensions_in_capitals():
 
 
 def test_old_workbooks_are_refused_and_the_message_says_what_to_do(tmp_path):
+    (tmp_path / "table.xls").write_bytes(bytes.fromhex("d0cf11e0a1b11ae1"))
     with pytest.raises(UnsupportedError, match=r"Open it in a spreadsheet program and save it as \.xlsx\."):
         read_table(tmp_path / "table.xls")
     with pytest.raises(UnsupportedError, match=r"\.xlsx"):

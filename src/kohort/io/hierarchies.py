@@ -301,7 +301,7 @@ def ranges_of(text: str, name: str) -> Ranges | None:
     for parent, children in _families(text, name):
         around = _range(parent, name, days=days)
         for child in children:
-            if not _is_nothing(child):
+            if not _is_missing(child):
                 parent_of[_range(child, name, days=days)] = around
     narrowest = [range_ for range_ in parent_of if range_ not in set(parent_of.values())]
     if not narrowest:
@@ -339,12 +339,12 @@ def _families(text: str, name: str) -> list[tuple[str, list[str]]]:
 
 def _value(label: str, *, whole: bool) -> str:
     """A label as the data has it: Amnesia writes whole numbers as 17.0, and NaN for a missing value."""
-    if _is_nothing(label):
+    if _is_missing(label):
         return ""
     return label.removesuffix(".0") if whole else label
 
 
-def _is_nothing(label: str) -> bool:
+def _is_missing(label: str) -> bool:
     return label.split(",")[0].lower() in _NOTHING
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,7 +11,6 @@ from typing import Any
 from kohort.data.hierarchies.build_hierarchy import FileSource
 from kohort.errors import InputError
 from kohort.io.hierarchies import read_source
-from kohort.io.source_file import read_once
 from kohort.io.tables import read_table
 from kohort.io.yaml_text import load_yaml
 from kohort.problem.promises import Population
@@ -43,8 +43,8 @@ def read_spec_file(path: str | Path, **changes: Any) -> SpecFile:
 def read_spec_text(path: Path) -> tuple[str, str]:
     """The text of a spec, and the SHA-256 of its bytes."""
     try:
-        content, sha256 = read_once(path)
-        return content.decode("utf-8-sig"), sha256
+        content = path.read_bytes()
+        return content.decode("utf-8-sig"), hashlib.sha256(content).hexdigest()
     except FileNotFoundError:
         raise InputError(f"There is no spec {str(path)!r}. 'kohort init DATA' writes one.") from None
     except UnicodeDecodeError:

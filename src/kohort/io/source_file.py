@@ -8,7 +8,7 @@ import hashlib
 import io
 import lzma
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -47,11 +47,9 @@ def opened(path: str | Path, *, by_name: bool = False) -> Iterator[SourceFile]:
     `sha256` of what is yielded is the hash of what was read. A small file is read once, into memory. A large
     one, and one whose reader opens it `by_name`, is read several times, so its bytes are compared at the end.
     """
-    source = SourceFile(path)
-    with _open(path) as stream:
-        source.where = _lasting_name(stream, path)
+    with _held(path) as (source, stream):
         before = _state(stream)
-        if by_name or before[0] > _IN_MEMORY:
+        if by_name or before[2] > _IN_MEMORY:
             source.sha256 = _digest(stream, path)
         else:
             source.content = _content(stream, path)
@@ -66,17 +64,15 @@ def opened(path: str | Path, *, by_name: bool = False) -> Iterator[SourceFile]:
 class SourceState:
     """Which file a name meant when it was first read, and what was in it."""
 
-    place: tuple[int, int]
-    size_and_time: tuple[int, int]
+    state: tuple[int, ...]
     sha256: str
 
 
 def state_of(path: str | Path) -> SourceState:
     """The state of a file that will be read several times; its bytes are hashed now."""
     with _open(path) as stream:
-        before = _state(stream)
-        found = SourceState(_place(stream), before, _digest(stream, path))
-        if _state(stream) != before:
+        found = SourceState(_state(stream), _digest(stream, path))
+        if _state(stream) != found.state:
             raise _changed(path)
         return found
 
@@ -87,13 +83,11 @@ def opened_again(path: str | Path, first: SourceState, *, compare: bool) -> Iter
 
     compare  whether all bytes are compared at the end; else its place, size and time are
     """
-    source = SourceFile(path)
-    source.sha256 = first.sha256
-    with _open(path) as stream:
-        source.where = _lasting_name(stream, path)
+    with _held(path) as (source, stream):
+        source.sha256 = first.sha256
 
         def refuse_changed() -> None:
-            if (_place(stream), _state(stream)) != (first.place, first.size_and_time):
+            if _state(stream) != first.state:
                 raise _changed(path)
 
         refuse_changed()
@@ -119,12 +113,6 @@ def bytes_of(path: str | Path, what: str) -> bytes:
         raise InputError(f"{what} {str(path)!r} cannot be read: {error.strerror}.") from None
 
 
-def read_once(path: str | Path) -> tuple[bytes, str]:
-    """All bytes of a small file, and their SHA-256. A file that cannot be read raises OSError."""
-    content = Path(path).read_bytes()
-    return content, hashlib.sha256(content).hexdigest()
-
-
 def sha256_of(path: str | Path) -> str:
     """The SHA-256 of a file's bytes, as hexadecimal digits."""
     with _open(path) as stream:
@@ -137,16 +125,22 @@ def readable(path: str | Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise _unreadable(path, error) from None
+        reason = os.strerror(error.errno or errno.EIO)
+        raise InputError(f"{path} cannot be read: {reason}.") from None
+
+
+@contextmanager
+def _held(path: str | Path) -> Iterator[tuple[SourceFile, BinaryIO]]:
+    """A file that is held open, and its bytes."""
+    source = SourceFile(path)
+    with _open(path) as stream:
+        source.where = _lasting_name(stream, path)
+        yield source, stream
 
 
 def _open(path: str | Path) -> BinaryIO:
     with readable(path):
         return Path(path).open("rb")
-
-
-def _unreadable(path: str | Path, error: OSError) -> InputError:
-    return InputError(f"{path} cannot be read: {os.strerror(error.errno or errno.EIO)}.")
 
 
 def _lasting_name(stream: BinaryIO, path: str | Path) -> str:
@@ -160,21 +154,15 @@ def _lasting_name(stream: BinaryIO, path: str | Path) -> str:
     return os.path.realpath(path)
 
 
-def _state(stream: BinaryIO) -> tuple[int, int]:
-    found = os.fstat(stream.fileno())
-    return found.st_size, found.st_mtime_ns
-
-
-def _place(stream: BinaryIO) -> tuple[int, int]:
-    found = os.fstat(stream.fileno())
-    return found.st_dev, found.st_ino
+def _state(file: BinaryIO | Path) -> tuple[int, ...]:
+    """The place of a file on the disk, its size and the time of its last change."""
+    found = file.stat() if isinstance(file, Path) else os.fstat(file.fileno())
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _content(stream: BinaryIO, path: str | Path) -> pa.Buffer:
-    try:
+    with readable(path):
         return in_arrow_memory(stream.read())
-    except OSError as error:
-        raise _unreadable(path, error) from None
 
 
 def in_arrow_memory(content: bytes) -> pa.Buffer:
@@ -190,12 +178,10 @@ def in_arrow_memory(content: bytes) -> pa.Buffer:
 
 def _digest(stream: BinaryIO, path: str | Path) -> str:
     digest = hashlib.sha256()
-    try:
+    with readable(path):
         stream.seek(0)
         while chunk := stream.read(1 << 20):
             digest.update(chunk)
-    except OSError as error:
-        raise _unreadable(path, error) from None
     return digest.hexdigest()
 
 
@@ -305,7 +291,7 @@ class Files:
             raise InputError(
                 f"{path} is a folder without files. Names that begin with '.' or '_' are left out."
             )
-        return cls(path, files, tuple(map(_state, files)))
+        return cls(path, files, _states(files))
 
     @property
     def is_folder(self) -> bool:
@@ -338,10 +324,18 @@ class Files:
         """
         if not self.is_folder:
             return
-        if _files_in(self.path) != self.files or tuple(map(_state, self.files)) != self.states:
+        if _files_in(self.path) != self.files or _states(self.files) != self.states:
             raise InputError(
                 f"{self.path} was changed while it was read. Run this again once it is complete."
             )
+
+
+def _states(files: Iterable[Path]) -> tuple[tuple[int, ...], ...]:
+    states = []
+    for file in files:
+        with readable(file):
+            states.append(_state(file))
+    return tuple(states)
 
 
 def _refuse_empty(path: Path) -> None:
@@ -408,9 +402,3 @@ def _refuse_other_than_file(folder: Path, path: Path) -> None:
         raise InputError(f"{folder} has something in it that is not a regular file: {path.name!r}.")
     if any(sign in path.name for sign in _NOT_PRINTED_AS_THEY_ARE):
         raise InputError(f"{folder}: the name of a file has a backslash or a line end in it. Rename it.")
-
-
-def _state(file: Path) -> tuple[int, ...]:
-    with readable(file):
-        found = file.stat()
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns

@@ -14,15 +14,17 @@ from kohort.errors import InputError, UnsupportedError
 from kohort.io.formats import (
     Format,
     How,
+    Layout,
     Read,
     Reader,
+    ReadWhole,
     format_of,
     format_to_write,
     refuse_stray_options,
     source_format,
 )
 from kohort.io.formats.fitting import Slices, is_not_encoded_text, refuse_doubles
-from kohort.io.formats.text_layout import Layout, layout_like, layout_of
+from kohort.io.formats.text_layout import layout_like, layout_of
 from kohort.io.source_file import (
     DAMAGED,
     Files,
@@ -58,30 +60,29 @@ def read_table(path: str | Path, **said: Any) -> Source:
     for file in files.files:
         with opened(file, by_name=not kind.compressible) as source:
             hashes[file] = source.sha256
-            own = _own(files, kind, source, how)
-            if own is not None:
-                found[file] = read_file(kind, source, own)
+            for own in _own(files, kind, source, how):
+                found[file] = _read_file(kind, source, own)
     files.refuse_changed()
-    table = united(files.path, kind, {file: read.table for file, read in found.items()})
+    table = _united(files.path, kind, {file: read.table for file, read in found.items()})
     layout = how.layout if files.is_folder else found[files.path].layout
-    notes = [note for read in found.values() for note in read.notes]
-    return _source(table, kind, files.sha256(hashes), layout, (*files.notes, *notes))
+    notes = (*files.notes, *(note for read in found.values() for note in read.notes))
+    text = layout.delimiter or None, layout.encoding or None
+    return Source(table, kind.name, files.sha256(hashes), *text, notes)
 
 
 def open_in_batches(path: str | Path, **said: Any) -> FileBatches | str:
     """A table to be read in batches, with the options of `read_table`; or why it is read whole, in words."""
     files, kind, how = _asked(path, said)
-    if why := next(filter(None, (why_whole(file, kind) for file in files.files)), None):
-        return why
-    states = {file: state_of(file) for file in files.files}
-    parts: list[OneFile] = []
-    for file, state in states.items():
-        with opened_again(file, state, compare=False) as source:
-            own = _own(files, kind, source, how)
-        part = None if own is None else OneFile.at(file, state, kind, own)
-        if isinstance(part, str):
-            return part
-        parts += [] if part is None else [part]
+    try:
+        for file in files.files:
+            _refuse_whole(file, kind)
+        states = {file: state_of(file) for file in files.files}
+        parts: list[OneFile] = []
+        for file, state in states.items():
+            with opened_again(file, state, compare=False) as source:
+                parts += [OneFile.at(source, state, kind, own) for own in _own(files, kind, source, how)]
+    except ReadWhole as why:
+        return str(why)
     files.refuse_changed()
     schema = unite_schemas(files.path, kind, {part.path: part.reader.schema for part in parts})
     sha256 = files.sha256({file: state.sha256 for file, state in states.items()})
@@ -97,9 +98,20 @@ def _asked(path: str | Path, said: dict[str, Any]) -> tuple[Files, Format, How]:
     check_option(how.header_option.replace("-", "_"), how.header, bool | None)
     refuse_stray_options(kind, how)
     if files.is_folder and "delimiter" in kind.options:
-        with opened(files.largest) as source, reading(source):
+        with opened(files.largest) as source, _reading(source):
             how = replace(how, layout=layout_of(source, how))
     return files, kind, how
+
+
+def _own(files: Files, kind: Format, source: SourceFile, how: How) -> list[How]:
+    """What is said of one file; nothing of text without records among the files of a folder."""
+    if not files.is_folder:
+        return [how]
+    with _reading(source):
+        if kind.compressible and is_blank(source):
+            return []
+        layouts = [layout_like(source, how.layout)] if how.layout.header else [how.layout]
+    return [replace(how, layout=layout) for layout in layouts if layout is not None]
 
 
 def bytes_in_memory(path: str | Path) -> int:
@@ -107,34 +119,15 @@ def bytes_in_memory(path: str | Path) -> int:
     return sum(format_of(file).bytes_in_memory(file) for file in Files.at(path).files)
 
 
-def _own(files: Files, kind: Format, source: SourceFile, how: How) -> How | None:
-    """What is said of one file; None for text without records among the files of a folder."""
-    if not files.is_folder:
-        return how
-    with reading(source):
-        if kind.compressible and is_blank(source):
-            return None
-        if how.layout is None:
-            return how
-        layout = layout_like(source, how.layout)
-    return None if layout is None else replace(how, layout=layout)
-
-
 def hold(
     batches: FileBatches, held: Sequence[str], shown: Sequence[str], seen: Callable[[int], None] | None = None
 ) -> Source:
     """Read a table in batches for the first time, and hold some columns; see `BatchTable`."""
-    table = BatchTable(batches, held, shown, seen)
+    table, layout = BatchTable(batches, held, shown, seen), batches.layout
     if not table.n_records:
         raise InputError(f"{batches.files.path} has no records.")
-    return _source(table, batches.kind, batches.sha256, batches.layout, batches.files.notes)
-
-
-def _source(
-    records: pa.Table | BatchTable, kind: Format, sha256: str, layout: Layout | None, notes: tuple[str, ...]
-) -> Source:
-    delimiter, encoding = (None, None) if layout is None else (layout.delimiter, layout.encoding)
-    return Source(records, kind.name, sha256, delimiter, encoding, notes)
+    text = layout.delimiter or None, layout.encoding or None
+    return Source(table, batches.kind.name, batches.sha256, *text, batches.files.notes)
 
 
 def write_table(table: pa.Table, path: str | Path, *, delimiter: str | None = None) -> None:
@@ -173,16 +166,16 @@ def _explained(path: Path) -> Iterator[None]:
 # Files that are read in batches of records, several times, always the same ones, and united to one table.
 
 
-def read_file(kind: Format, source: SourceFile, how: How) -> Read:
+def _read_file(kind: Format, source: SourceFile, how: How) -> Read:
     """All records of one file."""
-    with reading(source):
+    with _reading(source):
         found = kind.code.read(source, how)
     refuse_doubles(found.table.column_names, str(source))
     return found
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[None]:
+def _reading(path: Path) -> Iterator[None]:
     """Turn errors about a file that its format cannot make sense of into an InputError."""
     try:
         yield
@@ -190,11 +183,12 @@ def reading(path: Path) -> Iterator[None]:
         raise InputError(f"{path} is damaged, or not what its extension says.") from None
 
 
-def why_whole(path: Path, kind: Format) -> str | None:
-    """Why a file of this format cannot be read in batches, in words; None if it can."""
+def _refuse_whole(path: Path, kind: Format) -> None:
+    """Raise ReadWhole for a file of a format, or with a compression, that is read whole."""
     if kind.whole:
-        return f"{path.suffix} files are read whole"
-    return "files compressed with xz are read whole" if path.suffix.lower() == ".xz" else None
+        raise ReadWhole(f"{path.suffix} files are read whole")
+    if path.suffix.lower() == ".xz":
+        raise ReadWhole("files compressed with xz are read whole")
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,26 +206,25 @@ class OneFile:
     reader: Reader
 
     @classmethod
-    def at(cls, path: Path, state: SourceState, kind: Format, how: How) -> OneFile | str:
-        """Look at a file that will be read in batches; or why it is read whole, in words."""
-        with opened_again(path, state, compare=False) as source, reading(path):
+    def at(cls, source: SourceFile, state: SourceState, kind: Format, how: How) -> OneFile:
+        """Look at a file that will be read in batches; raises ReadWhole for one that is not."""
+        path = Path(str(source))
+        with _reading(path):
             reader = kind.code.open_in_batches(source, how)
-        if isinstance(reader, str):
-            return reader
         refuse_doubles(reader.schema.names, str(path))
         if not reader.schema.names:
             raise InputError(f"{path} has no records.")
         if odd := [field.name for field in reader.schema if _is_odd(field.type)]:
-            return f"{', '.join(map(repr, odd))} has a type that is read whole"
+            raise ReadWhole(f"{', '.join(map(repr, odd))} has a type that is read whole")
         return cls(path, state, kind, replace(how, layout=reader.layout), reader)
 
     def read(self, names: Sequence[str], *, last: bool) -> Generator[pa.RecordBatch, None, None]:
-        with opened_again(self.path, self.state, compare=last) as source, reading(self.path):
+        with opened_again(self.path, self.state, compare=last) as source, _reading(self.path):
             yield from self.reader.batches(source, names)
 
     def whole(self) -> pa.Table:
         with opened_again(self.path, self.state, compare=True) as source:
-            return read_file(self.kind, source, self.how).table
+            return _read_file(self.kind, source, self.how).table
 
 
 def _is_odd(kind: pa.DataType) -> bool:
@@ -248,7 +241,6 @@ class FileBatches:
     kind    the format of the files
     parts   the files that have records
     sha256  the hash of all bytes
-    layout  the layout of text; None for other formats
     """
 
     files: Files
@@ -256,7 +248,7 @@ class FileBatches:
     parts: tuple[OneFile, ...]
     schema: pa.Schema
     sha256: str
-    layout: Any
+    layout: Layout
 
     @property
     def expected(self) -> int:
@@ -287,10 +279,10 @@ class FileBatches:
     def whole(self) -> pa.Table:
         """All records in memory."""
         self.files.refuse_changed()
-        return united(self.files.path, self.kind, {part.path: part.whole() for part in self.parts})
+        return _united(self.files.path, self.kind, {part.path: part.whole() for part in self.parts})
 
 
-def united(path: Path, kind: Format, tables: Mapping[Path, pa.Table]) -> pa.Table:
+def _united(path: Path, kind: Format, tables: Mapping[Path, pa.Table]) -> pa.Table:
     """The records of all files in one table."""
     schema = unite_schemas(path, kind, {file: table.schema for file, table in tables.items()})
     if not schema.names or not sum(table.num_rows for table in tables.values()):

@@ -70,7 +70,8 @@ def check_signature(certificate: Path, public_key: Path | None, *, content: byte
         if holds:
             detail = "The certificate has not changed since the owner of the key signed it."
         elif signature.exists():
-            detail = "the signature was not made with this key, or the certificate was changed after it was signed."
+            detail = "the signature was not made with this key, or the certificate was "
+            detail += "changed after it was signed."
         else:
             detail = f"the certificate is not signed: {signature.name} is missing."
     return CheckedClaim("signature", holds=holds, detail=detail)

@@ -34,7 +34,8 @@ _CLASSES = {
 }
 
 
-def _class_of(address: Address) -> type[Database]:
+def _class_of(address: Address) -> Any:
+    """The subclass of `Database`; made with an address, it connects `to_write` or only to read."""
     module, name = _CLASSES[address.driver].split(".")
     return getattr(importlib.import_module(f"kohort.io.databases.{module}"), name)
 

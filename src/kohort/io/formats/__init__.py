@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
@@ -21,6 +21,21 @@ if TYPE_CHECKING:
     from kohort.io.formats.fitting import Slices
 
 _IN_MEMORY = 2  # bytes in memory per byte of text
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The layout of a text table: what must be known before it can be read. Other formats have none.
+
+    header       the names of the columns: the first line, or invented ones
+    blank_lines  empty lines before the first one that holds anything
+    """
+
+    encoding: str = ""
+    delimiter: str = ""
+    header: Sequence[str] = ()
+    blank_lines: int = 0
+    has_header: bool = True
 
 
 @dataclass(frozen=True)
@@ -37,15 +52,15 @@ class How:
     sheet: str | int | None = None
     header: bool | None = None
     header_option: str = "header"
-    layout: Any = None
+    layout: Layout = Layout()
 
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """A table as it was in its file; `layout` is that of text."""
+    """A table as it was in its file."""
 
     table: pa.Table
-    layout: Any = None
+    layout: Layout = Layout()
     notes: tuple[str, ...] = ()
 
 
@@ -56,13 +71,16 @@ class Reader:
     schema    the columns and their types, as if the file were read whole
     batches   reads some columns
     expected  about how many records there are
-    layout    that of text
     """
 
     schema: pa.Schema
     batches: Callable[[Path, Sequence[str]], Iterator[pa.RecordBatch]]
     expected: int = 0
-    layout: Any = None
+    layout: Layout = Layout()
+
+
+class ReadWhole(Exception):
+    """Why a file is not read in batches, in words."""
 
 
 class FormatModule(Protocol):
@@ -72,8 +90,8 @@ class FormatModule(Protocol):
         """All records of a file."""
         ...
 
-    def open_in_batches(self, source: SourceFile, how: How) -> Reader | str:
-        """Look at a file that will be read in batches; or why it is read whole, in words.
+    def open_in_batches(self, source: SourceFile, how: How) -> Reader:
+        """Look at a file that will be read in batches; raises ReadWhole for one that is not.
 
         Formats whose files are only read as a whole lack this function."""
         ...

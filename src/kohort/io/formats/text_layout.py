@@ -14,7 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from kohort.errors import InputError, counted
-from kohort.io.formats import How
+from kohort.io.formats import How, Layout
 from kohort.io.formats.fitting import refuse_doubles
 from kohort.io.source_file import open_bytes, plain_suffix
 
@@ -34,25 +34,12 @@ BYTE_ORDER_MARKS = (  # the longer ones first: UTF-32's begins with UTF-16's
 WESTERN_EUROPEAN = frozenset("áàâãäåæçéèêëíìîïñóòôõöøœúùûüßÁÀÂÃÄÅÆÇÉÈÊËÍÌÎÏÑÓÒÔÕÖØŒÚÙÛÜªº¿¡«»°§€–—‘’“”…")
 
 
-@dataclass(frozen=True)
-class Layout:
-    """The layout of a text table: what must be known before it can be read."""
-
-    encoding: str
-    delimiter: str
-    header: list[str]
-    """The names of the columns: the first line, or invented ones."""
-    blank_lines: int
-    """Empty lines before the first one that holds anything."""
-    has_header: bool = True
-
-
 def layout_of(path: Path, how: How) -> Layout:
     """The layout that is given, or detected: in the first megabyte (the encoding: in the whole file).
 
     A first line that may be a record is refused, unless `header` says what it is.
     """
-    if how.layout is not None:
+    if how.layout.header:
         return how.layout
     encoding = detect_encoding(path) if how.encoding is None else _known_encoding(how.encoding)
     text, complete = _sample(path, encoding)
