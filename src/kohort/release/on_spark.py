@@ -15,7 +15,6 @@ from urllib.parse import unquote
 from kohort.algorithms import Progress
 from kohort.errors import InputError, InternalError, KohortError, UnsupportedError
 from kohort.files.outputs import Outputs
-from kohort.io.baskets import BasketShape
 from kohort.io.databases import DatabaseTable
 from kohort.job.spark.prepare import refuse_on_spark
 from kohort.job.spark.publish import PublishedThere
@@ -23,6 +22,7 @@ from kohort.release.artefacts import Artefact
 from kohort.release.release import Release
 from kohort.release.targets import Target, WrittenTables
 from kohort.statement import Statement
+from kohort.statement.items import BasketShape
 from kohort.tables.spark import fingerprint
 from kohort.tables.spark_files import format_of_path, sha256_of_lines
 from kohort.tables.spark_session import spark_failures, spark_session

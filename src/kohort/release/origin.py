@@ -12,10 +12,9 @@ import pyarrow as pa
 from kohort.algorithms import Progress
 from kohort.errors import InputError
 from kohort.files.outputs import Outputs
-from kohort.io.baskets import BasketShape
 from kohort.io.data_files import read_data, refuse_options_of_files, table_of
 from kohort.io.databases import DatabaseTable, is_url
-from kohort.io.databases.reading import DatabaseBatches
+from kohort.io.databases.records import DatabaseBatches
 from kohort.io.read_spec import files_of, parse_spec, read_spec
 from kohort.io.tables import bytes_in_memory, hold, open_in_batches
 from kohort.job.public import sha256_of_files
@@ -23,6 +22,7 @@ from kohort.job.streaming import columns_to_read, why_not_streamed
 from kohort.statement import Statement
 from kohort.statement.columns import hierarchy_of
 from kohort.statement.from_keywords import from_keywords, proposed_hierarchies, spelled_out
+from kohort.statement.items import BasketShape
 from kohort.statement.words import File
 from kohort.tables.batches import BatchTable
 from kohort.tables.source import Source, SparkData, refuse_cluster, too_large_to_hold
