@@ -100,8 +100,8 @@ class Runs:
         self._session = session
         self.all: list[Run] = []
 
-    def numbered(self, number: str) -> Run | None:
-        return next((run for run in self.all if str(run.number) == number), None)
+    def numbered(self, number: int | str) -> Run | None:
+        return next((run for run in self.all if str(run.number) == str(number)), None)
 
     @property
     def running(self) -> Run | None:
