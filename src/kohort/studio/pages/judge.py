@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from kohort.studio.jobs import JobError
-from kohort.studio.pages.page import Page
+from kohort.studio.pages import Page
 from kohort.studio.runs import Run
 from kohort.studio.session import Session
 
