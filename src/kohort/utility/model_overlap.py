@@ -183,17 +183,14 @@ def _estimate(fit: Fit, place: int) -> dict[str, Any] | None:
 
 def _sentence(facts: dict[str, Any]) -> str:
     rows = facts["coefficients"][1:] or facts["coefficients"]
-    kept = sum(_same_conclusion(row) for row in rows)
+    kept = sum(
+        row["after"] is not None and _conclusion(row["before"]) == _conclusion(row["after"]) for row in rows
+    )
     return (
         f"The {facts['kind']} regression {facts['model']!r} has 95 % intervals that overlap by "
         f"{percent(facts['overlap'])} on average between the original and the release, and {kept} of "
         f"{len(rows)} coefficients have the same sign and significance ({_HOW[facts['labels']]})."
     )
-
-
-def _same_conclusion(row: dict[str, Any]) -> bool:
-    """Whether both tables say that a coefficient is above 0, below 0, or not known to be either."""
-    return row["after"] is not None and _conclusion(row["before"]) == _conclusion(row["after"])
 
 
 def _conclusion(estimate: dict[str, Any]) -> int:
