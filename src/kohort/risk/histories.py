@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from kohort.errors import percent
-from kohort.pipeline.before_after import BeforeAfter, classes_of
+from kohort.job.sides import BeforeAfter, classes_of
 from kohort.problem.histories import Histories
 from kohort.risk.seen import Grouped, Lookup
 from kohort.verification.histories import history_of_record

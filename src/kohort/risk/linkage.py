@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kohort.errors import counted, percent
+from kohort.job.sides import BasketPair, BeforeAfter, Classes, classes_of
 from kohort.kernels.threads import in_threads
-from kohort.pipeline.before_after import BasketPair, BeforeAfter, Classes, classes_of
 from kohort.risk.histories import look_up_histories
 from kohort.risk.kernels import count_fitting_baskets
 from kohort.risk.seen import CELLS, Block, ClassIndex, Grouped, Lookup

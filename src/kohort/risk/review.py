@@ -11,7 +11,7 @@ import numpy as np
 from kohort.algorithms import Run
 from kohort.data.counting import distinct_rows
 from kohort.errors import InputError, counted, percent
-from kohort.pipeline.before_after import BeforeAfter, classes_of
+from kohort.job.sides import BeforeAfter, classes_of
 from kohort.problem.promises import RiskLimit
 from kohort.risk.assess import attributes_of_both, people_fitting, refuse_lacking
 from kohort.risk.kernels import people_in_classes

@@ -15,8 +15,8 @@ import numpy as np
 
 from kohort.algorithms import Run
 from kohort.data.column import Column
+from kohort.job.sides import BeforeAfter, Classes, classes_of
 from kohort.kernels.threads import in_threads
-from kohort.pipeline.before_after import BeforeAfter, Classes, classes_of
 from kohort.risk.kernels import count_fitting_people, fitting_classes, run_ends
 from kohort.verification.covering import Covering
 

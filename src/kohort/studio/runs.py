@@ -7,17 +7,20 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kohort.studio.jobs import JobError, Worker, WorkerLost
+from kohort.studio.source import Source, asked
 
 if TYPE_CHECKING:
     from kohort.studio.session import Session
-    from kohort.studio.source import Source
 
 _OPEN = 2  # runs whose releases stay in memory: two can be compared
 _MOST_POINTS = 600
+_OF_RUN = ("number", "status", "what", "share", "seconds", "points", "error", "held", "asked_to_stop")
+_OF_RELEASE = ("cost", "bound", "gap", "solver_gap", "classes", "smallest_class", "suppressed")
 _ABOUT = ("title", "owner")  # what a release is called changes nothing of it
 
 
@@ -42,8 +45,8 @@ class Run:
     share: float = 0.0
     seconds: float = 0.0
     points: list[tuple[float, float, float | None]] = field(default_factory=list)
-    facts: dict[str, Any] | None = None
-    summary: dict[str, Any] | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+    summary: dict[str, Any] = field(default_factory=dict)
     error: str | None = None
     parts: dict[str, Any] | None = None
     judging: bool = False
@@ -55,18 +58,17 @@ class Run:
     @property
     def made(self) -> bool:
         """Whether there is a release."""
-        return self.facts is not None
+        return bool(self.facts)
 
     def faults(self, session: Session) -> dict[str, list[str]]:
         """Why it is not to be published: it is `stale`, columns are `unconfirmed`, or a promise `fails`."""
-        asked = [
-            {key: spec.get(key) for key in spec if key not in _ABOUT} for spec in (self.spec, session.spec)
-        ]
-        same = asked[0] == asked[1] and (self.source, self.events) == (session.source, session.events)
+        specs = (self.spec, session.spec)
+        one, other = ({key: spec[key] for key in spec if key not in _ABOUT} for spec in specs)
+        same = one == other and (self.source, self.events) == (session.source, session.events)
         found = {
             "stale": [] if same else [str(self.number)],
             "unconfirmed": session.unconfirmed(self.spec) if self.source == session.source else [],
-            "fails": [] if self.facts is None or self.facts["holds"] else [str(self.number)],
+            "fails": [] if self.facts.get("holds", True) else [str(self.number)],
         }
         return {fault: names for fault, names in found.items() if names}
 
@@ -74,28 +76,19 @@ class Run:
     def spec_path(self) -> Path:
         return self.folder / "spec.yaml"
 
+    @property
+    def tables(self) -> dict[str, Any]:
+        """The tables as workers are asked about them."""
+        return asked(self.source, self.events)
+
     def snapshot(self) -> dict[str, Any]:
         """The run as plain data for the page and its events."""
-        facts = self.facts or {}
+        facts = self.facts
         return {
-            "number": self.number,
-            "status": self.status,
-            "what": self.what,
-            "share": self.share,
-            "seconds": self.seconds,
-            "points": self.points,
-            "error": self.error,
-            "held": self.held,
-            "asked_to_stop": self.asked_to_stop,
+            **{name: getattr(self, name) for name in _OF_RUN},
+            **{name: facts.get(name) for name in _OF_RELEASE},
             "algorithm": facts.get("algorithm", self.spec.get("algorithm")),
-            "cost": facts.get("cost"),
-            "loss": None if not facts else facts["loss"][facts["cost"]],
-            "bound": facts.get("bound"),
-            "gap": facts.get("gap"),
-            "solver_gap": facts.get("solver_gap"),
-            "classes": facts.get("classes"),
-            "smallest_class": facts.get("smallest_class"),
-            "suppressed": facts.get("suppressed"),
+            "loss": facts["loss"][facts["cost"]] if facts else None,
             "privacy": self.spec.get("privacy", {}),
         }
 
@@ -107,8 +100,8 @@ class Runs:
         self._session = session
         self.all: list[Run] = []
 
-    def numbered(self, number: str) -> Run | None:
-        return next((run for run in self.all if str(run.number) == number), None)
+    def numbered(self, number: int | str) -> Run | None:
+        return next((run for run in self.all if str(run.number) == str(number)), None)
 
     @property
     def running(self) -> Run | None:
@@ -137,13 +130,8 @@ class Runs:
     async def _make(self, run: Run) -> None:
         await self._close_old(run)
         try:
-            made = await run.worker.ask(
-                "release",
-                source=run.source.asked(),
-                events=None if run.events is None else run.events.asked(),
-                spec=str(run.spec_path),
-                tell=lambda facts: self._told(run, facts),
-            )
+            spec, tell = str(run.spec_path), partial(self._told, run)
+            made = await run.worker.ask("release", **run.tables, spec=spec, tell=tell)
         except JobError as error:
             run.status = "lost" if isinstance(error, WorkerLost) else "failed"
             run.error = str(error)
@@ -212,6 +200,7 @@ class Runs:
 
 VALUES_OF_K = (2, 3, 5, 10, 20, 50, 100)
 _SHAPING = ("attributes", "items", "events", "history", "others", "suppression", "labels", "nulls", "weights")
+_OF_THE_RUN = ("time_limit", "parameters")  # which has an algorithm of its own
 
 
 class Frontier:
@@ -262,14 +251,13 @@ class Frontier:
     async def _point(self, k: int) -> dict[str, Any]:
         session = self._session
         assert session.source is not None
-        spec = deepcopy(session.spec)
+        # what is left out is of the run, which has an algorithm of its own
+        spec = {
+            name: value for name, value in session.spec.items() if name not in ("time_limit", "parameters")
+        }
         spec["privacy"] = {**spec.get("privacy", {}), "k": k}
-        for name in ("time_limit", "parameters"):  # of the run, which has an algorithm of its own
-            spec.pop(name, None)
-        events = None if session.events is None else session.events.asked()
-        asked: dict[str, Any] = {"source": session.source.asked(), "events": events, "spec": spec, "k": k}
         try:
-            return await self._worker.ask("frontier", **asked)
+            return await self._worker.ask("frontier", **asked(session.source, session.events), spec=spec, k=k)
         except JobError as error:
             return {"k": k, "status": "failed", "reason": str(error)}
 

@@ -47,6 +47,11 @@ class Source:
         return {"path": self.path, "header": self.header, "baskets": shape}
 
 
+def asked(people: Source, events: Source | None) -> dict[str, Any]:
+    """A table and, if there is one, that of events beside it, as workers are asked about both."""
+    return {"source": people.asked(), "events": None if events is None else events.asked()}
+
+
 def shape_in(spec: dict[str, Any]) -> Shape | None:
     """How a spec says that baskets are held; None where it is for a table. Its values are checked later."""
     items = spec.get("items")

@@ -11,6 +11,7 @@ from kohort.studio.jobs import JobError
 from kohort.studio.pages.page import Page, form_of
 from kohort.studio.runs import VALUES_OF_K
 from kohort.studio.session import Session
+from kohort.studio.source import asked
 
 _RECORDS_AT_ONCE = 100_000  # larger tables get a frontier only when it is asked for
 
@@ -69,9 +70,9 @@ def _values(session: Session) -> list[int]:
 
 async def check(session: Session) -> dict[str, Any]:
     """Whether the spec can be met, and by which algorithm; else why not."""
+    assert session.source is not None
     try:
-        events = None if session.events is None else session.events.asked()
-        return await session.ask("check", spec=session.spec, events=events)
+        return await session.desk.ask("check", **asked(session.source, session.events), spec=session.spec)
     except JobError as error:
         return {"possible": False, "kind": error.kind, "reason": str(error)}
 

@@ -28,7 +28,7 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
     """The files of a release, how to make it again, and what to check before it goes out."""
     run = chosen_run(session, request)
     made = [other.number for other in session.runs.all if other.made]
-    if run is None or run.facts is None:
+    if run is None:
         return {"run": None, "made": made}
     return {
         "run": run.snapshot(),
@@ -67,15 +67,11 @@ def _about(name: str) -> dict[str, Any]:
 
 def checklist(run: Run, session: Session) -> list[dict[str, Any]]:
     """What to look at before a release goes out; `done` is what the studio can tell by itself."""
-    texts = words()["publish"]["checklist"]
-    facts = run.facts or {}
+    texts, facts = words()["publish"]["checklist"], run.facts
     same = "reproducible" if run.events is None else "reproducible_events"
     found = [
         {"text": texts["holds"], "done": facts["holds"]},
-        {
-            "text": texts["cautions"] if facts["cautions"] else texts["no_cautions"],
-            "done": not facts["cautions"],
-        },
+        {"text": texts["cautions" if facts["cautions"] else "no_cautions"], "done": not facts["cautions"]},
         {"text": texts["same_spec"], "done": "stale" not in run.faults(session)},
         {"text": texts[same], "done": not facts["cut_by_time"]},
         {"text": texts["named"], "done": bool(run.spec.get("title") and run.spec.get("owner"))},

@@ -43,14 +43,14 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
 
 def comparison(one: Run, other: Run) -> dict[str, Any]:
     """Two runs side by side: what was asked differently, and what came of it."""
-    assert one.facts is not None and other.facts is not None
-    asked = sorted({*_flat(one.spec), *_flat(other.spec)})
-    flat = _flat(one.spec), _flat(other.spec)
+    first, second = _flat(one.spec), _flat(other.spec)
     losses = [name for name in one.facts["loss"] if name in other.facts["loss"]]
     return {
         "runs": [one.number, other.number],
         "asked": [
-            [key, flat[0].get(key), flat[1].get(key)] for key in asked if flat[0].get(key) != flat[1].get(key)
+            [key, first.get(key), second.get(key)]
+            for key in sorted({*first, *second})
+            if first.get(key) != second.get(key)
         ],
         "figures": [
             *([name, one.facts[name], other.facts[name]] for name in _FIGURES),
@@ -63,7 +63,7 @@ def comparison(one: Run, other: Run) -> dict[str, Any]:
 
 def _by_column(one: Run, other: Run) -> list[list[Any]]:
     """The loss of each quasi-identifier in both runs."""
-    losses = [{c["name"]: c["loss"] for c in (run.summary or {})["columns"]} for run in (one, other)]
+    losses = [{c["name"]: c["loss"] for c in run.summary["columns"]} for run in (one, other)]
     names = list(dict.fromkeys([*losses[0], *losses[1]]))
     return [[name, losses[0].get(name), losses[1].get(name)] for name in names]
 

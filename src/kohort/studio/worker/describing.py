@@ -14,12 +14,13 @@ from kohort.data.baskets import Baskets
 from kohort.data.column import text_of
 from kohort.data.counting import distinct_rows
 from kohort.errors import UnsupportedError
-from kohort.io.baskets import BASKETS, BasketShape, recognized_baskets, separator_for
-from kohort.io.folders import Files
+from kohort.io.data_files import recognized_baskets, separator_for
 from kohort.io.formats import format_of
+from kohort.io.source_file import Files
 from kohort.io.write_spec import suggested_attribute
 from kohort.profiling.profile import ColumnProfile, profile_baskets
 from kohort.profiling.uniqueness import class_sizes, contributions
+from kohort.statement.items import BASKETS, BasketShape
 from kohort.studio.worker.workplace import Source, Workplace
 from kohort.tables.table import Table
 

@@ -13,7 +13,7 @@ from kohort.algorithms.levels import level_nodes
 from kohort.data.column import Column
 from kohort.data.counting import count_pairs
 from kohort.errors import InputError, UnsupportedError
-from kohort.pipeline.before_after import BasketPair
+from kohort.job.sides import BasketPair
 from kohort.recoding.item_nodes import DROPPED, WITHHELD
 from kohort.recoding.lattice import STATES, Lattice
 from kohort.release.release import Release
@@ -83,7 +83,7 @@ def records(workplace: Workplace, *, first: int, klass: int | None) -> dict[str,
 
 def _shown_columns(release: Release) -> list[str]:
     """The columns that are shown of a record: what may be known of it, what is sensitive, and its items."""
-    items = release.roles.having("items") if release.files is None else []
+    items = [] if release.files.columns_of_events else release.roles.having("items")
     return [*release.roles.having("quasi-identifier"), *release.roles.having("sensitive"), *items]
 
 
