@@ -196,11 +196,7 @@ async def _home(request: Request) -> Response:
 async def _sessions(request: Request) -> Response:
     """The sessions that are open, to go back to one or to close it."""
     listed = [
-        {
-            "id": found.id,
-            "name": None if found.source is None else found.source.name,
-            "runs": len(found.runs.all),
-        }
+        {"id": found.id, "name": found.source.name or None, "runs": len(found.runs.all)}
         for found in request.app.state.sessions.values()
     ]
     facts = {"sessions": listed, "most": _MOST_SESSIONS}
@@ -254,11 +250,11 @@ async def _spec(session: Session, request: Request) -> Response:
 
 async def _project(session: Session, request: Request) -> Response:
     source = session.source
-    about = None
-    if source is not None:
+    about: dict[str, Any] | None = None
+    if source:
         path = source.path if source.kind == "path" else None
         about = {"name": source.name, "path": path, "builtin": source.builtin, "header": source.header}
-        if session.events is not None:
+        if session.events:
             about["events"] = session.events.name
     return _attachment(project_text(session.spec, about), "project.kohort.yaml")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kohort.studio.jobs import JobError, Worker, WorkerLost
-from kohort.studio.source import Source, asked
+from kohort.studio.source import Source
 
 if TYPE_CHECKING:
     from kohort.studio.session import Session
@@ -35,7 +35,7 @@ class Run:
 
     number: int
     source: Source
-    events: Source | None
+    events: Source
     spec: dict[str, Any]
     spec_text: str
     folder: Path
@@ -79,7 +79,7 @@ class Run:
     @property
     def tables(self) -> dict[str, Any]:
         """The tables as workers are asked about them."""
-        return asked(self.source, self.events)
+        return {"source": self.source.asked(), "events": self.events.asked()}
 
     def snapshot(self) -> dict[str, Any]:
         """The run as plain data for the page and its events."""
@@ -110,7 +110,6 @@ class Runs:
     def start(self) -> Run:
         """Begin a run of the spec as it stands."""
         session = self._session
-        assert session.source is not None
         number = len(self.all) + 1
         folder = session.folder / f"run-{number}"
         folder.mkdir(mode=0o700)
@@ -250,14 +249,13 @@ class Frontier:
 
     async def _point(self, k: int) -> dict[str, Any]:
         session = self._session
-        assert session.source is not None
         # what is left out is of the run, which has an algorithm of its own
         spec = {
             name: value for name, value in session.spec.items() if name not in ("time_limit", "parameters")
         }
         spec["privacy"] = {**spec.get("privacy", {}), "k": k}
         try:
-            return await self._worker.ask("frontier", **asked(session.source, session.events), spec=spec, k=k)
+            return await self._worker.ask("frontier", **session.tables, spec=spec, k=k)
         except JobError as error:
             return {"k": k, "status": "failed", "reason": str(error)}
 

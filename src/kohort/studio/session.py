@@ -19,7 +19,7 @@ from typing import Any
 from kohort.errors import InputError, KohortError
 from kohort.studio.jobs import Worker, WorkerLost
 from kohort.studio.runs import Frontier, Run, Runs
-from kohort.studio.source import Opening, Shape, Source, State, suggested
+from kohort.studio.source import NO_PROFILE, NOTHING, Opening, Shape, Source, State, suggested
 from kohort.studio.specs import ITEMS, attributes_of, refuse_baskets, spec_text, with_events, without_events
 
 Answer = Callable[[], Awaitable[Any]]
@@ -43,7 +43,7 @@ class Session:
         self.states: list[State] = [State()]
         self.place = 0
         self.version = 0  # of the choices: every form tells from which one it was drawn
-        self.profile: dict[str, Any] | None = None
+        self.profile = NO_PROFILE
         self.opening: Opening | None = None
         self.opening_events: Opening | None = None
         self.project: dict[str, Any] | None = None
@@ -52,7 +52,7 @@ class Session:
         self.frontier = Frontier(self)
         self.listeners: set[asyncio.Queue[Event]] = set()  # one for each page that shows the session
         self._tasks: set[asyncio.Task[None]] = set()
-        self._profile_of: Source | None = None
+        self._profile_of = NOTHING
         self._profiles_of_events: dict[Source, dict[str, Any]] = {}
 
     # -- choices and undo ------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ class Session:
         return self.states[self.place]
 
     @property
-    def source(self) -> Source | None:
+    def source(self) -> Source:
         return self.state.source
 
     @property
@@ -70,13 +70,18 @@ class Session:
         return self.state.spec
 
     @property
-    def events(self) -> Source | None:
+    def events(self) -> Source:
         """The table of events beside that of people, if one is open."""
         return self.state.events
 
     @property
-    def events_profile(self) -> dict[str, Any] | None:
-        return None if self.events is None else self._profiles_of_events.get(self.events)
+    def tables(self) -> dict[str, Any]:
+        """The tables that are open as workers are asked about them."""
+        return {"source": self.source.asked(), "events": self.events.asked()}
+
+    @property
+    def events_profile(self) -> dict[str, Any]:
+        return self._profiles_of_events.get(self.events, NO_PROFILE)
 
     @property
     def attributes(self) -> dict[str, dict[str, Any]]:
@@ -86,7 +91,7 @@ class Session:
     @property
     def of_baskets(self) -> bool:
         """Whether the file that is open holds nothing but baskets."""
-        return self.source is not None and self.source.baskets is not None
+        return self.source.baskets is not None
 
     @property
     def columns(self) -> list[dict[str, Any]]:
@@ -96,23 +101,19 @@ class Session:
         """
         if self.of_baskets:
             return [{"name": ITEMS}]
-        people = (self.profile or {})["columns"]
-        if self.events_profile is None:
-            return people
-        key = self.spec.get("events", {}).get("key")
-        both = [*people, *({**column, "events": True} for column in self.events_profile["columns"])]
-        return [column for column in both if column["name"] != key]
+        of_events = ({**column, "events": True} for column in self.events_profile["columns"])
+        key = self.spec.get("events", {}).get("key") if self.events else None
+        return [column for column in (*self.profile["columns"], *of_events) if column["name"] != key]
 
     def suggested_of(self, name: str) -> dict[str, Any]:
         """The role and hierarchy that are suggested for a column of either table."""
-        tables = [self.profile, self.events_profile]
-        found = [table["attributes"] for table in tables if table is not None]
+        found = (table["attributes"] for table in (self.profile, self.events_profile))
         return next((attributes[name] for attributes in found if name in attributes), {})
 
     @property
     def ready(self) -> bool:
         """Whether a table is open and profiled."""
-        return self.source is not None and self.profile is not None and self._profile_of == self.source
+        return bool(self.source) and self._profile_of == self.source
 
     def having(self, role: str) -> list[str]:
         """The columns that have a role."""
@@ -123,8 +124,7 @@ class Session:
 
     def spec_text(self, *, lines_of_trees: int | None = None) -> str:
         """The spec as it stands, as the command line reads it; to be shown, trees may be cut."""
-        name = None if self.source is None else self.source.name
-        return spec_text(self.spec, data=name, lines_of_trees=lines_of_trees)
+        return spec_text(self.spec, data=self.source.name or None, lines_of_trees=lines_of_trees)
 
     def change(self, said: str, how: Callable[[dict[str, Any]], None]) -> None:
         """Change the spec; `how` is given a copy of it, and `said` names the change for Undo."""
@@ -155,7 +155,7 @@ class Session:
     def _seems_to_name(self, column: dict[str, Any], role: str) -> bool:
         suggested = self.suggested_of(column["name"]).get("role", column["role"])
         profile = self.events_profile if column.get("events") else self.profile
-        present = (profile or {})["records"] - column["nulls"]
+        present = profile["records"] - column["nulls"]
         nearly_unique = role == "insensitive" and present >= _FEW and column["distinct"] > _NEARLY * present
         return suggested in _WHO or nearly_unique
 
@@ -180,7 +180,7 @@ class Session:
         before, self.place = self.source, place
         self.version += 1
         self.frontier.forget()
-        if self.source is not None and self.source != before and self._profile_of != self.source:
+        if self.source and self.source != before and self._profile_of != self.source:
             self.spawn(self._profile(self.source))
 
     # -- the table -------------------------------------------------------------------------------------
@@ -236,7 +236,7 @@ class Session:
             refuse_baskets(found)
             if self.source != people:
                 raise InputError("Another table of people was opened meanwhile. Open the events again.")
-            spec = with_events(self.spec, (self.profile or {}), found)
+            spec = with_events(self.spec, self.profile, found)
         except KohortError as error:
             self._opened("opening_events", str(error))
             return
@@ -247,8 +247,8 @@ class Session:
     def close_events(self) -> None:
         """Go on without the table of events; Undo takes that back, too."""
         self.opening_events = None
-        if self.events is not None or "events" in self.spec:
-            self._push(replace(self.state, spec=without_events(self.spec), said="no events", events=None))
+        if self.events or "events" in self.spec:
+            self._push(replace(self.state, spec=without_events(self.spec), said="no events", events=NOTHING))
 
     async def _profile(self, source: Source) -> None:
         """Look at a table again, because Undo went back to it."""
@@ -281,15 +281,13 @@ class Session:
 
     async def ask(self, question: str, **arguments: Any) -> Any:
         """Ask the desk about the open table."""
-        assert self.source is not None
         return await self.desk.ask(question, source=self.source.asked(), **arguments)
 
     async def ask_column(self, question: str, column: str, **arguments: Any) -> Any:
         """Ask the desk about a column of either table, or about the items of baskets."""
-        profile, source, items = self.events_profile, self.source, self._items_asked(column)
-        if profile is not None and any(found["name"] == column for found in profile["columns"]):
+        source, items = self.source, self._items_asked(column)
+        if any(found["name"] == column for found in self.events_profile["columns"]):
             source, items = self.events, None  # there, every row is one item
-        assert source is not None
         return await self.desk.ask(question, source=source.asked(), column=column, items=items, **arguments)
 
     def _items_asked(self, column: str) -> dict[str, Any] | None:

@@ -41,15 +41,20 @@ class Source:
     url: str | None = None
     query: str | None = None
 
-    def asked(self) -> dict[str, Any]:
-        """The source as workers are asked about it."""
+    def __bool__(self) -> bool:
+        """Whether a table is open."""
+        return bool(self.path)
+
+    def asked(self) -> dict[str, Any] | None:
+        """The source as workers are asked about it; None where nothing is open."""
         shape = None if self.baskets is None else asdict(self.baskets)
-        return {"path": self.path, "header": self.header, "baskets": shape}
+        return {"path": self.path, "header": self.header, "baskets": shape} if self else None
 
 
-def asked(people: Source, events: Source | None) -> dict[str, Any]:
-    """A table and, if there is one, that of events beside it, as workers are asked about both."""
-    return {"source": people.asked(), "events": None if events is None else events.asked()}
+NOTHING = Source("", "")
+"""Where no table is open."""
+NO_PROFILE: dict[str, Any] = {"records": 0, "columns": [], "attributes": {}, "baskets": None}
+"""The profile of a table that is not open."""
 
 
 def shape_in(spec: dict[str, Any]) -> Shape | None:
@@ -81,10 +86,10 @@ class State:
     confirmed  the columns that are to be published though they seem to name people
     """
 
-    source: Source | None = None
+    source: Source = NOTHING
     spec: dict[str, Any] = field(default_factory=dict)
     said: str = ""
-    events: Source | None = None
+    events: Source = NOTHING
     confirmed: frozenset[str] = frozenset()
 
 

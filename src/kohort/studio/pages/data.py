@@ -103,7 +103,7 @@ def _open_with_project(session: Session, source: Source) -> None:
 async def _separator(session: Session, request: Request) -> None:
     """Read a file of baskets again, with another separator between its items."""
     chosen = _SEPARATORS.get((await form_of(request)).get("separator", ""))
-    if chosen is not None and session.source is not None and session.of_baskets:
+    if chosen is not None and session.of_baskets:
         session.open(replace(session.source, baskets=Shape(separator=chosen)), recognize=False)
 
 
@@ -181,7 +181,7 @@ def _use_project(session: Session, project: dict[str, Any]) -> None:
     known = project.get("data", {}).get("builtin")
     if known in BUILTIN:
         open_builtin(session, known)
-    elif session.source is not None and not _is_of_another_file(session.source, project):
+    elif session.source and not _is_of_another_file(session.source, project):
         _open_with_project(session, session.source)
 
 

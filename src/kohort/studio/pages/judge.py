@@ -24,7 +24,7 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
         return {"run": None, "made": made}
     session.runs.judge(run)
     events = None  # how those of a release are published, as linked records or as items
-    if run.events is not None:
+    if run.events:
         events = "linked" if run.spec["events"].get("items") is None else "items"
     return {
         "run": run.snapshot(),

@@ -28,7 +28,7 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
     opening = session.opening_events
     if opening is not None and opening.error is None:
         return {"opening": asdict(opening), "events": None, "unit": None, "counted": None}
-    if session.events is not None:
+    if session.events:
         return await _facts_of_events(session)
     place = session.place
     unit, column = unit_of(session)
@@ -46,8 +46,8 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
         "slot": (session.spec.get("history") or {}).get("slot"),
         "counted": counted,
         "columns": list(session.spec["attributes"]),
-        "records": (session.profile or {}).get("records"),
-        "suggested": [c["name"] for c in (session.profile or {})["columns"] if c["role"] == "person"],
+        "records": session.profile["records"],
+        "suggested": [c["name"] for c in session.profile["columns"] if c["role"] == "person"],
         "events": None,
         "waits": "events" in session.spec,
         "opening": None if session.opening_events is None else asdict(session.opening_events),
@@ -58,7 +58,7 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
 
 def _facts_of_baskets(session: Session) -> dict[str, Any]:
     """Every basket is that of another person: a file of nothing but baskets says no more."""
-    counted = {"people": (session.profile or {})["records"]}
+    counted = {"people": session.profile["records"]}
     return {"unit": "basket", "counted": counted, "opening": None, "events": None}
 
 
@@ -75,7 +75,6 @@ def _of_tables(action: Action) -> Action:
 
 async def _facts_of_events(session: Session) -> dict[str, Any]:
     """The two tables, what links them, and how many people have how many events."""
-    assert session.events is not None and session.events_profile is not None and session.profile is not None
     asked = session.spec["events"]
     try:
         counted = await session.ask("people_and_events", events=session.events.asked(), key=asked["key"])
@@ -142,14 +141,14 @@ async def _upload_events(session: Session, request: Request) -> None:
 
 def _read_alike(session: Session, source: Source) -> Source:
     """The events with the header of the people: a command has one --header for both."""
-    return replace(source, header=None if session.source is None else session.source.header)
+    return replace(source, header=session.source.header)
 
 
 async def _choose_events(session: Session, request: Request) -> None:
     """Choose the key, and whether events are linked records or items."""
     form = await form_of(request)
     people, events = session.profile, session.events_profile
-    if people is None or events is None or form.get("key", "") not in keys_of(people, events):
+    if form.get("key", "") not in keys_of(people, events):
         raise InputError("Choose the column that both tables have.")
     found = _chosen(session.spec, form, people, events)
 

@@ -11,7 +11,6 @@ from kohort.studio.jobs import JobError
 from kohort.studio.pages import Page, form_of
 from kohort.studio.runs import VALUES_OF_K
 from kohort.studio.session import Session
-from kohort.studio.source import asked
 
 _RECORDS_AT_ONCE = 100_000  # larger tables get a frontier only when it is asked for
 
@@ -19,7 +18,7 @@ _RECORDS_AT_ONCE = 100_000  # larger tables get a frontier only when it is asked
 async def facts(session: Session, request: Request) -> dict[str, Any]:
     """What is promised, about which columns, and the frontier so far."""
     privacy = session.spec.get("privacy", {})
-    records = (session.profile or {})["records"]
+    records = session.profile["records"]
     small = records <= _RECORDS_AT_ONCE
     possible = _has_frontier(session)
     if small and possible:
@@ -57,22 +56,21 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
 
 def _has_frontier(session: Session) -> bool:
     """Whether there is something to generalize, and every table that the spec asks for is open."""
-    if "events" in session.spec and session.events is None:
+    if "events" in session.spec and not session.events:
         return False
     return session.of_baskets or bool(session.having("quasi-identifier"))
 
 
 def _values(session: Session) -> list[int]:
-    k, records = session.spec.get("privacy", {}).get("k"), (session.profile or {})["records"]
+    k, records = session.spec.get("privacy", {}).get("k"), session.profile["records"]
     values = {value for value in VALUES_OF_K if value <= records}
     return sorted(values | ({k} if isinstance(k, int) and k > 1 else set()))
 
 
 async def check(session: Session) -> dict[str, Any]:
     """Whether the spec can be met, and by which algorithm; else why not."""
-    assert session.source is not None
     try:
-        return await session.desk.ask("check", **asked(session.source, session.events), spec=session.spec)
+        return await session.desk.ask("check", **session.tables, spec=session.spec)
     except JobError as error:
         return {"possible": False, "kind": error.kind, "reason": str(error)}
 

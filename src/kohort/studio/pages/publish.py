@@ -43,7 +43,7 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
         "checklist": checklist(run, session),
         "builtin": run.source.kind == "builtin",
         "data": run.source.name,
-        "events": None if run.events is None else run.events.name,
+        "events": run.events.name or None,
     }
 
 
@@ -68,7 +68,7 @@ def _about(name: str) -> dict[str, Any]:
 def checklist(run: Run, session: Session) -> list[dict[str, Any]]:
     """What to look at before a release goes out; `done` is what the studio can tell by itself."""
     texts, facts = words()["publish"]["checklist"], run.facts
-    same = "reproducible" if run.events is None else "reproducible_events"
+    same = "reproducible_events" if run.events else "reproducible"
     found = [
         {"text": texts["holds"], "done": facts["holds"]},
         {"text": texts["cautions" if facts["cautions"] else "no_cautions"], "done": not facts["cautions"]},
@@ -102,7 +102,7 @@ def command_of(run: Run, release: str | None = None) -> str:
     data = _where(run.source)
     release = _release_name(run) if release is None else release
     second = []
-    if run.events is not None:
+    if run.events:
         second = ["--events", _where(run.events), "--events-out", _events_name(release)]
     files = ["--certificate", "certificate.json", "--report", "report.html", "--order-file", "order.json"]
     query = [] if run.source.query is None else ["--query", run.source.query]
@@ -116,9 +116,9 @@ def script_of(run: Run) -> str:
     if run.source.query is not None:
         data = f"ko.database({data}, query={run.source.query!r})"
     header = "" if run.source.header is None else f", header={run.source.header}"
-    events = "" if run.events is None else f", events={_where(run.events)!r}"
+    events = f", events={_where(run.events)!r}" if run.events else ""
     release = _release_name(run)
-    second = "" if run.events is None else f'    events="{_events_name(release)}",\n'
+    second = f'    events="{_events_name(release)}",\n' if run.events else ""
     return (
         '"""Make the release again, as kohort studio made it."""\n\n'
         "import kohort as ko\n\n"
@@ -163,7 +163,7 @@ async def _write(session: Session, request: Request) -> None:
         "write",
         folder=str(folder),
         release=f"release.{ending}",
-        events=None if run.events is None else f"events.{ending}",
+        events=f"events.{ending}" if run.events else None,
         sign=None if sign is None else str(sign),
         spec=run.spec_text,
         command=command_of(run, f"release.{ending}"),
@@ -197,7 +197,7 @@ async def download(session: Session, request: Request) -> Response:
 
 async def download_data(session: Session, request: Request) -> Response:
     """The built-in table that is open, so that the command can be tried on it."""
-    if session.source is None or session.source.kind != "builtin":
+    if session.source.kind != "builtin":
         return PlainTextResponse("There is no such file.", 404)
     return FileResponse(session.source.path, filename=session.source.name, media_type="text/plain")
 

@@ -22,7 +22,7 @@ ROLES = (*OF_EVENTS, *_OF_ONE_COLUMN)
 async def facts(session: Session, request: Request) -> dict[str, Any]:
     """Every column with its role and the reason of the suggestion; how many people are unique."""
     if session.of_baskets:
-        return {"baskets": (session.profile or {})["baskets"]}
+        return {"baskets": session.profile["baskets"]}
     quasi = session.having("quasi-identifier")
     columns = session.columns
     of_people = [column["name"] for column in columns if not column.get("events")]
@@ -50,14 +50,14 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
         "naming": {name: name in session.state.confirmed for name in session.naming(session.spec)},
         "person_lost": _person_lost(session),
         "quasi_identifiers": counted,
-        "key": None if session.events is None else session.spec["events"]["key"],
+        "key": session.spec["events"]["key"] if session.events else None,
         "items_of_events": session.spec.get("events", {}).get("items"),
     }
 
 
 def _person_lost(session: Session) -> list[str]:
     """The columns that seem to say whose record it is, or once did, where records are counted."""
-    if session.only("person") or session.only("household") or session.events is not None:
+    if session.only("person") or session.only("household") or session.events:
         return []
     once = [
         name
@@ -89,7 +89,7 @@ def _offered(session: Session, name: str) -> tuple[str, ...]:
     """The roles that a column may have; with events, the key says whose record it is."""
     if session.of_baskets:
         return ()
-    if session.events is None:
+    if not session.events:
         return ROLES
     if not _is_of_events(session, name):
         return _BESIDE_EVENTS
