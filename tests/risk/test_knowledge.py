@@ -47,7 +47,7 @@ def test_special_uniques_are_scored_as_by_definition(rows):
         uniques = Uniques(columns_of(rows), largest)
         for chosen in sets_of(n):
             if len(chosen) <= largest:
-                uniques.add(chosen, np.array(people_alike(rows, chosen)) == 1)
+                uniques.by[chosen] = np.flatnonzero(np.array(people_alike(rows, chosen)) == 1)
         scores = scores_of(uniques)
         minimal = [[s for s in minimal_uniques(row, rows, n) if len(s) <= largest] for row in rows]
         assert scores.of_row.tolist() == [suda_score(sets, n, largest) for sets in minimal]

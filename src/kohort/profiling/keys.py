@@ -44,10 +44,12 @@ def suggest_keys(columns: Mapping[str, Column], labels: Mapping[str, str | None]
     repeated = {name: column for name, column in columns.items() if _is_repeated_key(column)}
     for name, column in repeated.items():
         if _names_households(name) and "household" not in _roles(found):
-            found[name] = Suggestion("household", _household_reason(column))
+            reason = _reason(column, "of which household a person is", "households")
+            found[name] = Suggestion("household", f"{reason} Dropped.")
     people = [name for name in repeated if name not in found and _tells_people(name, repeated[name], columns)]
     for name in sorted(people, key=lambda name: -distinct_values(columns[name]))[:1]:
-        found[name] = Suggestion("person", _person_reason(columns[name]))
+        reason = _reason(columns[name], "whose record it is", "people")
+        found[name] = Suggestion("person", f"{reason} Promises then count people.")
     for name, column in columns.items():
         if _is_weight(column, labels.get(name)) and "weight" not in _roles(found):
             found[name] = Suggestion("weight", _WEIGHT_REASON)
@@ -107,19 +109,12 @@ def _agree(key: Column, other: Column) -> bool:
     return bool((values_of_key[several] == 1).mean() >= _AGREEING) if several.any() else False
 
 
-def _person_reason(column: Column) -> str:
+def _reason(column: Column, says: str, whose: str) -> str:
+    """The reason of a key: how many it has, and how many records each."""
     return (
-        f"It says whose record it is: {distinct_values(column):,} people have "
+        f"It says {says}: {distinct_values(column):,} {whose} have "
         f"{len(column) / distinct_values(column):.1f} records on average and {int(column.counts.max()):,} at "
-        "most. Promises then count people."
-    )
-
-
-def _household_reason(column: Column) -> str:
-    return (
-        f"It says of which household a person is: {distinct_values(column):,} households have "
-        f"{len(column) / distinct_values(column):.1f} records on average and {int(column.counts.max()):,} at "
-        "most. Dropped."
+        "most."
     )
 
 

@@ -1,13 +1,14 @@
 """Suggest what a column is, from its name and its values, and how its values may be generalized.
 
 A suggestion is where a person starts, not a decision. What is said here of a column by itself is settled for
-the whole table in `profile_known.py`.
+the whole table in `kohort.profiling.keys`.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -65,24 +66,11 @@ def suggest(column: Column, label: str | None = None) -> Suggestion:
     """
     if distinct_values(column) == 0:
         return Suggestion("insensitive", "It is empty.")
-    suggestion = _by_rules(column, meaning_of(column.name) or (meaning_of(label) if label else None))
+    suggestion = next(_rules(column, meaning_of(column.name) or (meaning_of(label) if label else None)))
     code = recognized_code(column)
     if code is None or suggestion.role == "identifier":
         return suggestion
     return replace(suggestion, reason=f"{suggestion.reason} Its values look like {CODE_SYSTEMS[code].title}.")
-
-
-def _by_rules(column: Column, meaning: Meaning | None) -> Suggestion:
-    return (
-        _by_identifying_values(column)
-        or _by_identifying_name(column, meaning)
-        or _by_dates(column)
-        or _by_sensitive_name(meaning)
-        or _by_single_value(column)
-        or _by_other_name(column, meaning)
-        or _by_distinctness(column)
-        or _by_kind(column)
-    )
 
 
 def suggest_hierarchy(column: Column, label: str | None = None) -> Any:
@@ -107,73 +95,43 @@ def suggest_hierarchy(column: Column, label: str | None = None) -> Any:
 # -- roles -----------------------------------------------------------------------------------------
 
 
-def _by_identifying_values(column: Column) -> Suggestion | None:
-    if column.kind != "string":
-        return None
-    for what, pattern in _IDENTIFYING_VALUES.items():
-        if _match(column, pattern):
-            return Suggestion("identifier", f"Its values look like {what}: drop it.")
-    if np.mean([len(text) for text in _some(column)]) > _FREE_TEXT_LENGTH and mostly_distinct(column):
-        return Suggestion("identifier", "It holds free text, which may name people: drop it.")
-    return None
-
-
-def _by_identifying_name(column: Column, meaning: Meaning | None) -> Suggestion | None:
-    if meaning is None or meaning.role != "identifier":
-        return None
-    few = distinct_values(column) <= 2 and len(column) >= ENOUGH_RECORDS  # yes or no
-    if few or not (meaning.certain or mostly_distinct(column)):
-        return None
-    return _named(meaning.about, "identifier")
-
-
-def _by_dates(column: Column) -> Suggestion | None:
+def _rules(column: Column, meaning: Meaning | None) -> Iterator[Suggestion]:
+    """What each rule that applies says of a column, the strongest rule first; the last one always applies."""
+    role = None if meaning is None else meaning.role
+    values, distinct = column.kind == "string", mostly_distinct(column)
+    if values:
+        for what, pattern in _IDENTIFYING_VALUES.items():
+            if _match(column, pattern):
+                yield Suggestion("identifier", f"Its values look like {what}: drop it.")
+        if np.mean([len(text) for text in _some(column)]) > _FREE_TEXT_LENGTH and distinct:
+            yield Suggestion("identifier", "It holds free text, which may name people: drop it.")
+    yes_or_no = distinct_values(column) <= 2 and len(column) >= ENOUGH_RECORDS
+    if meaning is not None and role == "identifier" and not yes_or_no and (meaning.certain or distinct):
+        yield _named(meaning)
+    dates = f"It holds dates, {_WHICH['quasi-identifier']}"
     if column.kind in ("date", "datetime"):
-        return Suggestion("quasi-identifier", f"It holds dates, {_WHICH['quasi-identifier']}", "likely")
-    if column.kind == "string" and _match(column, _DAY_FIRST_DATE):
+        yield Suggestion("quasi-identifier", dates, "likely")
+    if values and _match(column, _DAY_FIRST_DATE):
         hint = "Written as YYYY-MM-DD, they can become months, quarters and years."
-        return Suggestion(
-            "quasi-identifier", f"It holds dates, {_WHICH['quasi-identifier']} {hint}", "likely"
-        )
-    return None
-
-
-def _by_sensitive_name(meaning: Meaning | None) -> Suggestion | None:
-    if meaning is None or meaning.role != "sensitive":
-        return None
-    return _named(meaning.about, "sensitive")
-
-
-def _by_single_value(column: Column) -> Suggestion | None:
+        yield Suggestion("quasi-identifier", f"{dates} {hint}", "likely")
+    if meaning is not None and role == "sensitive":
+        yield _named(meaning)
     if len(column) > 1 and len(column.texts) == 1:
-        return Suggestion("insensitive", "It is the same for everybody.")
-    return None
-
-
-def _by_other_name(column: Column, meaning: Meaning | None) -> Suggestion | None:
-    if meaning is None or meaning.role == "identifier":
-        return None
-    if meaning.role == "insensitive" and distinct_values(column) > _MANY_VALUES:
-        return None
-    suggestion = _named(meaning.about, meaning.role)
-    codes = " Its whole numbers are codes, not amounts." if _holds_codes(column, meaning) else ""
-    return replace(suggestion, reason=suggestion.reason + codes + _singling_out(column))
-
-
-def _by_distinctness(column: Column) -> Suggestion | None:
-    if column.kind == "string" and mostly_distinct(column) and _match(column, _PHONE):
-        return Suggestion("identifier", "Its values look like phone numbers: drop it.")
+        yield Suggestion("insensitive", "It is the same for everybody.")
+    varied = role == "insensitive" and distinct_values(column) > _MANY_VALUES
+    if meaning is not None and role != "identifier" and not varied:
+        codes = " Its whole numbers are codes, not amounts." if _holds_codes(column, meaning) else ""
+        named = _named(meaning)
+        yield replace(named, reason=named.reason + codes + _singling_out(column))
+    if values and distinct and _match(column, _PHONE):
+        yield Suggestion("identifier", "Its values look like phone numbers: drop it.")
     near_key = distinct_values(column) >= 0.9 * len(column) >= 0.9 * ENOUGH_RECORDS
     if near_key and column.kind in ("string", "integer"):
-        return Suggestion("identifier", "Nearly every record has a value of its own: drop it.")
-    return None
-
-
-def _by_kind(column: Column) -> Suggestion:
-    """What the values alone say: exact amounts are seldom known, categories may be."""
-    known: Known = "hardly" if _holds_amounts(column) else "possible"
+        yield Suggestion("identifier", "Nearly every record has a value of its own: drop it.")
+    # exact amounts are seldom known, categories may be
     reason = "Others may know it: neither its name nor its values suggest otherwise."
-    return Suggestion("quasi-identifier", reason + _singling_out(column), known)
+    known: Known = "hardly" if _holds_amounts(column) else "possible"
+    yield Suggestion("quasi-identifier", reason + _singling_out(column), known)
 
 
 def _holds_amounts(column: Column) -> bool:
@@ -190,9 +148,9 @@ def _holds_codes(column: Column, meaning: Meaning | None) -> bool:
     return named and column.kind == "integer" and distinct_values(column) <= _MANY_VALUES
 
 
-def _named(about: str, role: Role) -> Suggestion:
-    known: Known = "likely" if role == "quasi-identifier" else "hardly"
-    return Suggestion(role, f"Its name points to {about}, {_WHICH[role]}", known)
+def _named(meaning: Meaning) -> Suggestion:
+    known: Known = "likely" if meaning.role == "quasi-identifier" else "hardly"
+    return Suggestion(meaning.role, f"Its name points to {meaning.about}, {_WHICH[meaning.role]}", known)
 
 
 def _singling_out(column: Column) -> str:

@@ -35,16 +35,12 @@ class Uniques:
 
     columns  the codes of each column, by row
     largest  the most columns of a set
-    by       per set the rows that are unique by it
+    by       per set the numbers of the rows that are unique by it, which are mostly few
     """
 
     columns: Sequence[np.ndarray]
     largest: int
     by: dict[tuple[int, ...], np.ndarray] = field(default_factory=dict)
-
-    def add(self, chosen: tuple[int, ...], unique: np.ndarray) -> None:
-        """Keep which rows are unique by this set: their numbers, which are mostly few."""
-        self.by[chosen] = np.flatnonzero(unique).astype(np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,15 +71,11 @@ def scores_of(uniques: Uniques) -> Scores:
                 mask[uniques.by[part]] = False
         found = np.flatnonzero(mask)
         minimal_sets[size - 1] += len(found)
-        score = _score(size, n_columns, uniques.largest)
+        # the product of (A - i) for i from the size of the set to the largest size, at most A - 1
+        score = prod(n_columns - i for i in range(size, min(uniques.largest, n_columns - 1) + 1))
         of_row[found] += score
         by_column[np.ix_(found, np.array(chosen))] += score
     return Scores(of_row, by_column, minimal_sets)
-
-
-def _score(size: int, n_columns: int, largest: int) -> int:
-    """The product of (A - i) for i from the size of the set to the largest size, at most A - 1."""
-    return prod(n_columns - i for i in range(size, min(largest, n_columns - 1) + 1))
 
 
 def special_uniques(
@@ -270,7 +262,8 @@ def knowledge_sweep(
         "after": _summary(found_after, names),
         "special_uniques": special_uniques(uniques, still_unique, sides, show_values=show_values),
     }
-    return facts | {"sentence": _sentence(facts)}
+    whom = "person" if sides.counted == "people" else "record"
+    return facts | {"sentence": f"{_how_many(facts)} {_in_original(facts, whom)} {_in_release(facts)}"}
 
 
 def _examined(table: KnownTable, sets: Sets, threshold: float) -> tuple[list[dict[str, Any]], Uniques]:
@@ -293,7 +286,7 @@ def _examined(table: KnownTable, sets: Sets, threshold: float) -> tuple[list[dic
             }
         )
         if len(chosen) <= uniques.largest:
-            uniques.add(chosen, sizes == 1)
+            uniques.by[chosen] = np.flatnonzero(sizes == 1).astype(np.int32)
 
     sweep(table, sets, see)
     return found, uniques
@@ -311,19 +304,16 @@ def _largest_kept(sets: Sets, n_rows: int) -> int:
 def _summary(found: list[dict[str, Any]], names: list[str]) -> dict[str, Any]:
     """The figures by the number of known columns and by column, and the smallest knowledge that is enough."""
     sizes = range(1, len(names) + 1)
-    by_size = [_of_size(found, size) for size in sizes]
+    of_size = {size: [f for f in found if len(f["columns"]) == size] for size in sizes}
     grid = [
-        [
-            _mean([f["average"] for f in found if len(f["columns"]) == size and place in f["columns"]])
-            for size in sizes
-        ]
+        [_mean([f["average"] for f in of_size[size] if place in f["columns"]]) for size in sizes]
         for place in range(len(names))
     ]
     alone = [f for f in found if f["unique"]]
     least = min((len(f["columns"]) for f in alone), default=None)
     best = max((f for f in alone if len(f["columns"]) == least), key=lambda f: f["unique"], default=None)
     return {
-        "by_size": by_size,
+        "by_size": [_of_size(size, some) for size, some in of_size.items()],
         "average_by_column": grid,
         "sets": [{**f, "columns": [names[c] for c in f["columns"]]} for f in found],
         "smallest_class": min((f["smallest"] for f in found), default=None),
@@ -333,8 +323,7 @@ def _summary(found: list[dict[str, Any]], names: list[str]) -> dict[str, Any]:
     }
 
 
-def _of_size(found: list[dict[str, Any]], size: int) -> dict[str, Any]:
-    some = [f for f in found if len(f["columns"]) == size]
+def _of_size(size: int, some: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "size": size,
         "sets": len(some),
@@ -347,11 +336,6 @@ def _of_size(found: list[dict[str, Any]], size: int) -> dict[str, Any]:
 
 def _mean(values: list[float]) -> float | None:
     return float(np.mean(values)) if values else None
-
-
-def _sentence(facts: dict[str, Any]) -> str:
-    whom = "person" if facts["counted"] == "people" else "record"
-    return " ".join([_how_many(facts), _in_original(facts, whom), _in_release(facts)])
 
 
 def _how_many(facts: dict[str, Any]) -> str:

@@ -219,66 +219,45 @@ def _look_up_records(
     O(targets * classes * attributes).
     """
     known = sides.codes_of_records(targets)
-    search = _Search(
-        tuple(attributes),
-        targets,
-        tuple(known.codes[a] for a in attributes),
-        tuple(known.labels[a] for a in attributes),
-    )
-    found = sides.tally(search, _united)
-    return Lookup(found.alike, found.alike_before), Lookup(
-        found.fitting, np.where(found.among, found.fitting_before, -1)
-    )
+    values, labels = ([codes[a] for a in attributes] for codes in (known.codes, known.labels))
+    found = sides.tally(_Search(attributes, targets, values, labels), _added)
+    alike, alike_before, fitting, fitting_before, among = found
+    return Lookup(alike, alike_before), Lookup(fitting, np.where(among > 0, fitting_before, -1))
 
 
-@dataclass(frozen=True, eq=False)
-class _Found:
-    """What was found for each target.
-
-    alike           original records with the same values, and how many of them come before its own
-    fitting         published records that fit, and how many of them come before its own
-    among           whether its own record is one of these
-    """
-
-    alike: np.ndarray
-    alike_before: np.ndarray
-    fitting: np.ndarray
-    fitting_before: np.ndarray
-    among: np.ndarray
-
-
-def _united(parts: Sequence[_Found]) -> _Found:
-    names = ("alike", "alike_before", "fitting", "fitting_before")
-    sums = {name: np.sum([getattr(part, name) for part in parts], axis=0) for name in names}
-    return _Found(**sums, among=parts[0].among)
+def _added(parts: Sequence[np.ndarray]) -> np.ndarray:
+    return np.sum(parts, axis=0)
 
 
 @dataclass(frozen=True, eq=False)
 class _Search:
     """Targets by the numbers of their records, their values, and the labels of their published records."""
 
-    attributes: tuple[int, ...]
+    attributes: Sequence[int]
     targets: np.ndarray
-    values: tuple[np.ndarray, ...]
-    labels: tuple[np.ndarray, ...]
+    values: Sequence[np.ndarray]
+    labels: Sequence[np.ndarray]
 
-    def __call__(self, sides: BeforeAfter) -> _Found:
-        """Look the targets up in a table, or in a part of one."""
+    def __call__(self, sides: BeforeAfter) -> np.ndarray:
+        """Look the targets up in a table, or in a part of one.
+
+        For each target: the original records with the same values, and how many of them come before its own;
+        the published records that fit, and how many of them come before its own; and whether that fits.
+        """
         numbers = np.arange(sides.n_records) if sides.numbers is None else sides.numbers
         raw = [sides.attributes[a].column.codes for a in self.attributes]
         alike = _with_targets(raw, self.values)
         own = alike.of_record[len(numbers) :]
         sizes, before = _sizes_and_ranks(alike, numbers, own, self.targets)
-        return _Found(sizes[own], before, *self._fitting(sides, numbers[sides.rows]))
+        return np.array([sizes[own], before, *self._fitting(sides, numbers[sides.rows])])
 
-    def _fitting(self, sides: BeforeAfter, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Published records that fit, how many come before the target's own, and whether that fits."""
+    def _fitting(self, sides: BeforeAfter, numbers: np.ndarray) -> np.ndarray:
         shown = _with_targets([sides.labels[a].codes for a in self.attributes], self.labels)
         own = shown.of_record[len(numbers) :]
         sizes, rank = _sizes_and_ranks(shown, numbers, own, self.targets)
         there = self.labels[0] >= 0
-        fitting, before = (np.zeros(len(self.targets), dtype=np.int64) for _ in range(2))
-        among = np.zeros(len(self.targets), dtype=bool)
+        found = np.zeros((3, len(self.targets)), dtype=np.int64)
+        fitting, before, among = found
         published = np.flatnonzero(shown.codes[:, 0] >= 0)  # a target that was left out has no label
         index = ClassIndex(shown.codes[published], [sides.coverings[a] for a in self.attributes])
         place = np.searchsorted(published, own)
@@ -286,10 +265,9 @@ class _Search:
             fitting[block] = fits @ sizes[published]
             for t in np.flatnonzero(there[block]):
                 target = block.start + t
-                among[target] = fits[t, place[target]]
                 earlier = sizes[published[: place[target]]][fits[t, : place[target]]].sum()
-                before[target] = earlier + rank[target]
-        return fitting, before, among
+                among[target], before[target] = fits[t, place[target]], earlier + rank[target]
+        return found
 
 
 def _with_targets(columns: Sequence[np.ndarray], targets: Sequence[np.ndarray]) -> Classes:
