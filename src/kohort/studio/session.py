@@ -43,7 +43,6 @@ class Session:
         self.states: list[State] = [State()]
         self.place = 0
         self.version = 0  # of the choices: every form tells from which one it was drawn
-        self.profile = NO_PROFILE
         self.opening: Opening | None = None
         self.opening_events: Opening | None = None
         self.project: dict[str, Any] | None = None
@@ -52,8 +51,7 @@ class Session:
         self.frontier = Frontier(self)
         self.listeners: set[asyncio.Queue[Event]] = set()  # one for each page that shows the session
         self._tasks: set[asyncio.Task[None]] = set()
-        self._profile_of = NOTHING
-        self._profiles_of_events: dict[Source, dict[str, Any]] = {}
+        self._profiles: dict[Source, dict[str, Any]] = {}
 
     # -- choices and undo ------------------------------------------------------------------------------
 
@@ -80,8 +78,12 @@ class Session:
         return {"source": self.source.asked(), "events": self.events.asked()}
 
     @property
+    def profile(self) -> dict[str, Any]:
+        return self._profiles.get(self.source, NO_PROFILE)
+
+    @property
     def events_profile(self) -> dict[str, Any]:
-        return self._profiles_of_events.get(self.events, NO_PROFILE)
+        return self._profiles.get(self.events, NO_PROFILE)
 
     @property
     def attributes(self) -> dict[str, dict[str, Any]]:
@@ -113,7 +115,7 @@ class Session:
     @property
     def ready(self) -> bool:
         """Whether a table is open and profiled."""
-        return bool(self.source) and self._profile_of == self.source
+        return self.source in self._profiles
 
     def having(self, role: str) -> list[str]:
         """The columns that have a role."""
@@ -177,11 +179,9 @@ class Session:
         self._move(min(self.place + 1, len(self.states) - 1))
 
     def _move(self, place: int) -> None:
-        before, self.place = self.source, place
+        self.place = place
         self.version += 1
         self.frontier.forget()
-        if self.source and self.source != before and self._profile_of != self.source:
-            self.spawn(self._profile(self.source))
 
     # -- the table -------------------------------------------------------------------------------------
 
@@ -220,8 +220,8 @@ class Session:
                 self.project = self.project or waiting
             self._opened("opening", str(error))
             return
+        self._profiles[source] = found
         self._push(State(source, given or suggested(found), source.name))
-        self.profile, self._profile_of = found, source
         self._opened("opening")
 
     def open_events(self, source: Source) -> None:
@@ -240,7 +240,7 @@ class Session:
         except KohortError as error:
             self._opened("opening_events", str(error))
             return
-        self._profiles_of_events[source] = found
+        self._profiles[source] = found
         self._push(replace(self.state, spec=spec, said=f"the events {source.name}", events=source))
         self._opened("opening_events")
 
@@ -249,17 +249,6 @@ class Session:
         self.opening_events = None
         if self.events or "events" in self.spec:
             self._push(replace(self.state, spec=without_events(self.spec), said="no events", events=NOTHING))
-
-    async def _profile(self, source: Source) -> None:
-        """Look at a table again, because Undo went back to it."""
-        self.opening = Opening(source.name)
-        try:
-            found = await self._profiled(source, "opening", recognize=False)
-        except KohortError as error:
-            self._opened("opening", str(error))
-            return
-        self.profile, self._profile_of = found, source
-        self._opened("opening")
 
     async def _profiled(self, source: Source, opening: str, *, recognize: bool) -> dict[str, Any]:
         """The profile of a table; `opening` is told how far its making is."""
