@@ -249,10 +249,7 @@ class Frontier:
 
     async def _point(self, k: int) -> dict[str, Any]:
         session = self._session
-        # what is left out is of the run, which has an algorithm of its own
-        spec = {
-            name: value for name, value in session.spec.items() if name not in ("time_limit", "parameters")
-        }
+        spec = {name: value for name, value in session.spec.items() if name not in _OF_THE_RUN}
         spec["privacy"] = {**spec.get("privacy", {}), "k": k}
         try:
             return await self._worker.ask("frontier", **session.tables, spec=spec, k=k)
