@@ -67,6 +67,8 @@ def test_people_are_counted_for_recipients_too():
     shown = [tuple(row.values()) for row in release.table.to_pylist()]
     whose = [int(row) // 2 for row in release.original_rows]
     assert facts["after"]["smallest_class"] == min(people_alike(shown, (0, 1), whose))
+    sizes = [len({who for row, who in zip(shown, whose) if row == labels}) for labels in set(shown)]
+    assert facts["after"]["average"] == pytest.approx(len(sizes) / sum(sizes))
 
 
 @pytest.mark.parametrize(

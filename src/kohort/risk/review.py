@@ -48,14 +48,18 @@ def recipient_risks(
 
 
 def sizes_by(columns: Sequence[np.ndarray], persons: np.ndarray | None) -> np.ndarray:
-    """Sizes of the classes of records that look alike in these columns, in people where they are known."""
+    """The size of each class of records that look alike in these columns, in people where they are known.
+
+    >>> sizes_by([np.array([7, 7, 7, 8])], np.array([0, 0, 1, 2])).tolist()
+    [2, 1]
+    """
     if not columns or not len(columns[0]):
         return np.zeros(0, dtype=np.int64)
     rows, counts, class_of = distinct_rows(np.column_stack(columns))
     if persons is None:
         return counts
     order = np.argsort(persons, kind="stable")
-    return people_in_classes(class_of.astype(np.int64), len(rows), persons, order)[class_of]
+    return people_in_classes(class_of.astype(np.int64), len(rows), persons, order)
 
 
 def _figures(sizes: np.ndarray) -> dict[str, Any]:
