@@ -74,10 +74,7 @@ def test_odd_names_nulls_and_no_value_at_all():
         }
     )
     release = ko.anonymize(
-        table,
-        quasi_identifiers=["найти | <b>", "", "пусто"],
-        sensitive=["病"],
-        privacy=[ko.KAnonymity(2)],
+        table, quasi_identifiers=["найти | <b>", "", "пусто"], sensitive=["病"], privacy=[ko.KAnonymity(2)]
     )
     risk, utility = facts(release)
     assert risk["prosecutor"]["after"]["maximum"] <= 0.5

@@ -101,14 +101,7 @@ def judged(browser, number):
 def test_events_are_opened_by_their_path_and_counted(browser):
     facts = beside(browser, browser.events)
     assert (facts["events"], facts["key"], facts["keys"]) == ("stays.csv", "patient", ["patient"])
-    assert facts["counted"] == {
-        "people": 60,
-        "twice": 0,
-        "events": 60,
-        "most": 2,
-        "none": 20,
-        "orphans": 0,
-    }
+    assert facts["counted"] == {"people": 60, "twice": 0, "events": 60, "most": 2, "none": 20, "orphans": 0}
     page = browser.get("people").text
     assert "60 people and 60 events" in page and "Events are items" in page and "built-in method" not in page
 

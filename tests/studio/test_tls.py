@@ -49,9 +49,7 @@ def tls(tmp_path_factory):
     (folder / "certificate.pem").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
     (folder / "key.pem").write_bytes(
         key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
         )
     )
     (folder / "password").write_text(f"{PASSWORD}\n")

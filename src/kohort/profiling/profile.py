@@ -71,7 +71,6 @@ class ColumnProfile:
     most_common: str | None = field(default=None, repr=False)
 
     def to_dict(self, *, show_values: bool = False) -> dict[str, Any]:
-        """The profile as plain data; without any value of the table unless `show_values`."""
         facts = asdict(self)
         if not show_values:
             del facts["most_common"]
@@ -100,7 +99,6 @@ class Profile:
     savings: Savings | None = None
 
     def to_dict(self, *, show_values: bool = False) -> dict[str, Any]:
-        """The profile as plain data for JSON; without any value of the table unless `show_values`."""
         facts = asdict(self)
         facts["columns"] = [column.to_dict(show_values=show_values) for column in self.columns]
         return facts
@@ -154,9 +152,7 @@ def profile(table: pa.Table, *, max_combination: int = 3, sample: int = 100_000,
 # -- columns ---------------------------------------------------------------------------------------
 
 
-def _looked_at(
-    table: pa.Table,
-) -> tuple[dict[str, Column], dict[str, str | None], dict[str, Suggestion]]:
+def _looked_at(table: pa.Table) -> tuple[dict[str, Column], dict[str, str | None], dict[str, Suggestion]]:
     """The columns with one value per record in codes, their labels, and a suggestion for every column."""
     coded, labels, suggestions = {}, {}, {}
     for about in table.schema:
@@ -280,7 +276,6 @@ class BasketProfile:
     unique_share: float
 
     def to_dict(self) -> dict[str, Any]:
-        """The profile as plain data; no item is named."""
         return asdict(self)
 
 

@@ -145,7 +145,6 @@ def pairs_chart(pairs: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def class_sizes_chart(facts: dict[str, Any]) -> dict[str, Any]:
-    """A chart of the share of records in classes of each size."""
     axis = {"labelAngle": 0, "ticks": False}
     x = {"field": "size", "type": "nominal", "sort": None, "title": "records in the class", "axis": axis}
     return page_chart(

@@ -91,7 +91,6 @@ def page_facts(
 
 
 def _table_facts(release: Release) -> dict[str, Any]:
-    """The facts about columns and classes."""
     sides, columns = release.sides, published_values(release.sides)
     attributes = [attribute_facts(values) for values in columns]
     return {

@@ -116,7 +116,6 @@ def notebook_page(release: Release) -> str:
 
 @cache
 def page_templates() -> Environment:
-    """The templates of pages, with their filters."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     found = Environment(

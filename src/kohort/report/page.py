@@ -59,7 +59,6 @@ _MOST_ROWS = 30  # columns in one chart
 
 
 def columns_section(facts: dict[str, Any]) -> Section | None:
-    """The section on columns: how far each was generalized, and what it lost."""
     shares = [(a["name"], a["steps"]) for a in facts["attributes"]]
     if facts["item_levels"] is not None:
         shares.append(("items in baskets", facts["item_levels"]))
@@ -127,7 +126,6 @@ def _levels(levels: list[dict[str, Any]] | None) -> str:
 
 
 def distributions_section(facts: dict[str, Any]) -> Section | None:
-    """The section on distributions: how values are spread, before and after."""
     found = facts.get("distributions")
     if not found:
         return None
@@ -225,7 +223,6 @@ def _attack(risk: dict[str, Any]) -> Figure:
 
 
 def utility_section(facts: dict[str, Any]) -> Section | None:
-    """The section on utility: what the release is still good for."""
     utility = facts["utility"]
     queries, mined, learnt, pairs = (
         utility[key] for key in ("queries", "itemsets", "classification", "association")

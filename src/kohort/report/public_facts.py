@@ -58,7 +58,6 @@ def public_certificate(certificate: dict[str, Any]) -> dict[str, Any]:
 
 
 def some(facts: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    """These facts alone."""
     return {name: facts[name] for name in names}
 
 

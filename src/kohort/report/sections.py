@@ -140,7 +140,6 @@ def reproduce_section(facts: dict[str, Any]) -> Section:
 
 
 def _classes_section(facts: dict[str, Any]) -> Section | None:
-    """The section on the sizes of classes."""
     sizes = facts["class_sizes"]
     if sizes is None:
         return None
@@ -167,7 +166,6 @@ def _number(number: int, whom: str) -> str:
 
 
 def _sensitive_section(facts: dict[str, Any]) -> Section | None:
-    """The section on sensitive columns: how well their values can be guessed from the class."""
     if not facts["guesses"]:
         if facts["sensitive"] or not facts["quasi_identifiers"]:
             return None
@@ -212,7 +210,6 @@ def _variety(guess: dict[str, Any]) -> str:
 
 
 def _riskiest_section(facts: dict[str, Any]) -> Section | None:
-    """The section on the classes that reveal most."""
     found = facts.get("riskiest")
     if not found:
         return None

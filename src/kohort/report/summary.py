@@ -30,7 +30,6 @@ class Summary:
     columns: list[dict[str, Any]]
 
     def to_dict(self) -> dict[str, Any]:
-        """The summary as plain data."""
         return {**self.facts, "columns": self.columns}
 
     def __str__(self) -> str:
@@ -53,7 +52,6 @@ class Summary:
 
 
 def summary_of(release: Release) -> Summary:
-    """The summary of a release."""
     columns = [attribute_facts(values) for values in published_values(release.sides)]
     return Summary(
         public_certificate(release.facts()),

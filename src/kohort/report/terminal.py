@@ -98,7 +98,6 @@ def _making(facts: dict[str, Any]) -> str:
 
 
 def verdict_panel(facts: dict[str, Any]) -> Panel:
-    """A panel that shows what verification found."""
     table = _models(facts)
     listed = {_promise(model) for model in facts["models"]}
     for claim in facts.get("claims", []):

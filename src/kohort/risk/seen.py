@@ -164,7 +164,6 @@ def of_original(sides: BeforeAfter) -> Seen:
 
 
 def of_release(sides: BeforeAfter) -> Seen:
-    """The quasi-identifiers of the release."""
     names = [attribute.name for attribute in sides.attributes]
     known = [attribute.column.codes for attribute in sides.attributes]
     labels = [column.codes for column in sides.labels]

@@ -67,7 +67,6 @@ class Options:
 
 
 def make_app(access: Access, options: Options) -> Starlette:
-    """The app of one studio."""
     app = Starlette(
         routes=_routes(),
         middleware=[Middleware(HidingErrors), Middleware(Guard, access=access)],

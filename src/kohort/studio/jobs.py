@@ -51,7 +51,6 @@ class Worker:
 
     @property
     def pid(self) -> int | None:
-        """The number of the process; None while there is none."""
         return None if self._process is None or self._process.returncode is not None else self._process.pid
 
     async def start(self) -> None:

@@ -154,6 +154,5 @@ STEPS = ("data", "people", "roles", "hierarchies", "promise", "run", "judge", "p
 
 @cache
 def words() -> dict[str, Any]:
-    """All texts, by page and name."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     return yaml.load((Path(__file__).parent / "words.yaml").read_text(encoding="utf-8"), Loader=loader)

@@ -57,7 +57,6 @@ class Run:
 
     @property
     def made(self) -> bool:
-        """Whether there is a release."""
         return bool(self.facts)
 
     def faults(self, session: Session) -> dict[str, list[str]]:
@@ -78,7 +77,6 @@ class Run:
 
     @property
     def tables(self) -> dict[str, Any]:
-        """The tables as workers are asked about them."""
         return {"source": self.source.asked(), "events": self.events.asked()}
 
     def snapshot(self) -> dict[str, Any]:
@@ -257,7 +255,6 @@ class Frontier:
             return {"k": k, "status": "failed", "reason": str(error)}
 
     def shown(self) -> list[dict[str, Any]]:
-        """The points in the order of k."""
         return [self.points[k] for k in sorted(self.points)]
 
     @property

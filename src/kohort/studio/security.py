@@ -23,17 +23,9 @@ _SAFE_METHODS = ("GET", "HEAD")
 _AFTER_WRONG = 1.0  # seconds before a wrong password is refused
 _FREE = ("/static/", "/login")  # what may be fetched before one is known
 
-CONTENT_SECURITY_POLICY = "; ".join(
-    [
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self'",
-        "connect-src 'self'",
-        "form-action 'self'",
-        "base-uri 'none'",
-        "frame-ancestors 'none'",
-    ]
+CONTENT_SECURITY_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 _HEADERS = {
     "Content-Security-Policy": CONTENT_SECURITY_POLICY,
@@ -72,7 +64,6 @@ class Access:
         return frozenset(f"{'https' if self.secure else 'http'}://{host}" for host in self.hosts)
 
     def let_in(self, response: Response) -> Response:
-        """The response with the cookie that opens everything."""
         response.set_cookie(
             self.cookie_name, self.cookie, httponly=True, samesite="strict", secure=self.secure, path="/"
         )

@@ -74,7 +74,6 @@ class Session:
 
     @property
     def tables(self) -> dict[str, Any]:
-        """The tables that are open as workers are asked about them."""
         return {"source": self.source.asked(), "events": self.events.asked()}
 
     @property
@@ -114,11 +113,9 @@ class Session:
 
     @property
     def ready(self) -> bool:
-        """Whether a table is open and profiled."""
         return self.source in self._profiles
 
     def having(self, role: str) -> list[str]:
-        """The columns that have a role."""
         return [name for name, entry in self.attributes.items() if entry.get("role") == role]
 
     def only(self, role: str) -> str | None:
@@ -301,13 +298,11 @@ class Session:
             queue.put_nowait(event)
 
     def spawn(self, work: Any) -> None:
-        """Do something in the background of this session."""
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def close(self) -> None:
-        """End everything that belongs to this session."""
         for task in list(self._tasks):
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError, Exception):
@@ -316,5 +311,4 @@ class Session:
 
     @property
     def run(self) -> Run | None:
-        """The run made last."""
         return self.runs.all[-1] if self.runs.all else None

@@ -42,7 +42,6 @@ class Source:
     query: str | None = None
 
     def __bool__(self) -> bool:
-        """Whether a table is open."""
         return bool(self.path)
 
     def asked(self) -> dict[str, Any] | None:

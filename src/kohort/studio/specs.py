@@ -122,7 +122,6 @@ def refuse_baskets(events: dict[str, Any]) -> None:
 
 
 def keys_of(people: dict[str, Any], events: dict[str, Any]) -> list[str]:
-    """The columns that both tables have: one of them is the key."""
     of_events = {column["name"] for column in events["columns"]}
     return [column["name"] for column in people["columns"] if column["name"] in of_events]
 

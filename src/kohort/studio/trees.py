@@ -131,7 +131,6 @@ def _dissolve(tree: Node, nodes: list[Node], into: Node, label: str) -> None:
 
 
 def _add(tree: Node, nodes: list[Node], into: Node, label: str) -> None:
-    """Add a value that the tree lacks."""
     if any(not node["children"] and node["label"] == label for node in _walk(tree)):
         raise InputError("This value is in the tree already.")
     if not into["children"]:

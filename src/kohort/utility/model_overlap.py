@@ -158,7 +158,6 @@ def _features(
 
 
 def _names(column: Column) -> list[str]:
-    """The names of the coefficients of a column."""
     if _is_number(column):
         return [column.name]
     usual = int(np.argmax(column.counts))

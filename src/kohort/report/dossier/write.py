@@ -158,11 +158,7 @@ def _analyses(release: Release, seed: int) -> dict[str, Any]:
 
 
 _KEPT = ("context", "reviews", "limits", "human", "sensitive")
-_BESIDE_THE_ORIGINAL = (
-    "criteria",
-    "numbers",
-    "intruders",
-)  # test guesses
+_BESIDE_THE_ORIGINAL = ("criteria", "numbers", "intruders")  # test guesses
 _ATTRIBUTE = ("name", "loss")
 _SWEEP = ("columns", "sets", "examined", "complete_up_to", "threshold", "counted")
 _SIDE = ("by_size", "average_by_column", "smallest_class", "singled_out_by")

@@ -40,6 +40,5 @@ def back_to(session: Session, page: str) -> Response:
 
 
 async def form_of(request: Request) -> dict[str, str]:
-    """The fields of a form, each once."""
     form = await request.form(max_files=0, max_fields=5000)
     return {name: str(value) for name, value in form.items()}

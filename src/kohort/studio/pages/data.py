@@ -135,7 +135,6 @@ async def _upload(session: Session, request: Request) -> None:
 
 
 async def uploaded(session: Session, request: Request) -> Source:
-    """The table that was sent, in the private folder."""
     limit = request.app.state.options.upload_limit
     upload = await receive(request, session.new_folder("upload"), limit)
     await run_in_threadpool(refuse_bomb, upload, _EXPANDED * limit)

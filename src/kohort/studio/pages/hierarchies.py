@@ -144,7 +144,6 @@ async def _import(session: Session, request: Request) -> None:
 
 
 async def export(session: Session, request: Request) -> Response:
-    """The hierarchy of a column as a file to download."""
     name = _column(session, request)
     path, hierarchy = session.new_folder("export") / "hierarchy.csv", _hierarchy(session, name)
     await session.ask_column("export_hierarchy", name, hierarchy=hierarchy, path=str(path))

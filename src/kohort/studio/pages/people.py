@@ -130,7 +130,6 @@ async def _choose(session: Session, request: Request) -> None:
 
 
 async def _open_events(session: Session, request: Request) -> None:
-    """Open the file of the events where it is."""
     whole = typed_path(request, await form_of(request)).expanduser().absolute()
     session.open_events(_read_alike(session, Source(str(whole), whole.name)))
 

@@ -101,7 +101,6 @@ def _is_of_events(session: Session, name: str) -> bool:
 
 
 def column_named(session: Session, number: str) -> str:
-    """The column with a number."""
     columns = session.columns
     if not number.isdigit() or int(number) >= len(columns):
         raise InputError("There is no such column.")

@@ -81,7 +81,6 @@ def _flat(spec: dict[str, Any], above: str = "") -> dict[str, str]:
 
 
 async def _choose(session: Session, request: Request) -> None:
-    """Change the settings of the search."""
     form = await form_of(request)
     seconds = number_of(form, "time_limit", "The time limit", float)
     numbers = {
@@ -115,7 +114,6 @@ async def _stop(session: Session, request: Request) -> None:
 
 
 async def _again(session: Session, request: Request) -> None:
-    """Make the release of an earlier run once more."""
     run = session.runs.numbered((await form_of(request)).get("run", ""))
     if run is not None and session.runs.running is None:
         session.runs.again(run)

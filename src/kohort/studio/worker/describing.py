@@ -58,7 +58,6 @@ def open_table(workplace: Workplace, *, source: Source, recognize: bool = True) 
 
 
 def _described(column: ColumnProfile) -> dict[str, Any]:
-    """The profile of a column as plain data; its most common value is shown on the steward's machine."""
     facts = column.to_dict(show_values=True)
     if facts["most_common"] is not None:
         facts["most_common"] = shortened(facts["most_common"])

@@ -98,7 +98,6 @@ def _columns(release: Release) -> list[Column]:
 
 
 def values(workplace: Workplace) -> dict[str, Any]:
-    """The columns that a query may ask about, with their values."""
     return {
         "columns": [
             {

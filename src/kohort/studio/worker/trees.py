@@ -23,12 +23,7 @@ _SHOWN_MISSING = 100
 
 
 def hierarchy(
-    workplace: Workplace,
-    *,
-    source: Source,
-    column: str,
-    hierarchy: Any,
-    items: Items | None = None,
+    workplace: Workplace, *, source: Source, column: str, hierarchy: Any, items: Items | None = None
 ) -> dict[str, Any]:
     """The tree over a column's values that a `hierarchy:` of the spec describes, and what it lacks."""
     coded = workplace.column(source, column, items)

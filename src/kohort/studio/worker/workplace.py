@@ -35,7 +35,6 @@ _EVERY = 0.15  # seconds between two messages
 
 
 def shape_of(source: Source) -> BasketShape | None:
-    """How a file holds its baskets; None for a table."""
     found = source.get("baskets")
     return None if found is None else BasketShape(**found)
 
@@ -92,7 +91,6 @@ class Workplace:
 
     @property
     def release(self) -> Release:
-        """The release that was made last."""
         assert self._release is not None
         return self._release
 
