@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import kohort as ko
-from kohort.report.dossier.chapters import BLANK, CLAUSES, SOURCES
+from kohort.report.dossier.chapters import BLANK, CHAPTERS, SOURCES
 from kohort.report.dossier.write import chapters, dossier_facts, dossier_page
 from kohort.statement.approval import QUESTIONS
 
@@ -88,8 +88,8 @@ def test_the_page_has_contents_that_lead_to_every_chapter(facts):
 def test_every_chapter_names_its_clauses_and_claims_nothing(facts, public):
     for of in (facts, public):
         page = " ".join(re.sub(r"<[^>]*>", " ", dossier_page(of)).split())
-        assert {chapter.name for chapter in chapters(of)} == set(CLAUSES)
-        for clause in (clause for clauses in CLAUSES.values() for clause in clauses):
+        assert {chapter.name for chapter in chapters(of)} == set(CHAPTERS)
+        for clause in (clause for about in CHAPTERS.values() for clause in about["clauses"]):
             assert clause.replace("'", "&#39;") in page
         for claimed in re.findall(r"[^.]*\b[Cc]ompl(?:y|ies|iant|iance)\b[^.]*\.", page):
             assert "does not say" in claimed or "claims no" in claimed

@@ -28,7 +28,7 @@ from kohort.statement.approval import QUESTIONS
 
 _STANDARDS = yaml.safe_load(Path(__file__).with_name("standards.yaml").read_text(encoding="utf-8"))
 SOURCES: dict[str, str] = _STANDARDS["sources"]
-CLAUSES: dict[str, list[str]] = _STANDARDS["clauses"]
+CHAPTERS: dict[str, dict[str, Any]] = _STANDARDS["chapters"]
 BLANK = "left blank"
 _DISCLAIMER = (
     "This dossier collects what a board, an officer or an expert needs in order to decide. Kohort computed "
@@ -40,23 +40,20 @@ _DISCLAIMER = (
 
 @dataclass(frozen=True)
 class Chapter:
-    """A chapter: its name, heading, the clauses it answers, where its content is from, and its parts."""
+    """A chapter: its name, heading, where its content is from, the clauses it answers, and its parts."""
 
     name: str
     heading: str
     source: str
+    clauses: Sequence[str]
     parts: Sequence[Section]
-
-    @property
-    def clauses(self) -> list[str]:
-        return CLAUSES[self.name]
 
 
 def holds_word(holds: bool | None) -> str:
     return {True: "yes", False: "NO", None: "not judged"}[holds]
 
 
-def summary_chapter(facts: dict[str, Any]) -> Chapter:
+def summary_parts(facts: dict[str, Any]) -> list[Section]:
     rows = [
         ["records of the original", f"{facts['records']:,}"],
         ["records withheld", withheld_text(facts)],
@@ -69,21 +66,16 @@ def summary_chapter(facts: dict[str, Any]) -> Chapter:
             if facts[gap] is not None
         ),
     ]
-    return Chapter(
-        "summary",
-        "Summary",
-        "computed",
-        [
-            Section("about-this", "What this document is", [_DISCLAIMER]),
-            Section(
-                "finding",
-                "What was found",
-                [*verdict_sentences(facts), *_leading_findings(facts)],
-                points=[f"Not protected: {caution['what']}" for caution in facts["cautions"]],
-                tables=[promises_table(facts), Table(("figure", "value"), rows)],
-            ),
-        ],
-    )
+    return [
+        Section("about-this", "What this document is", [_DISCLAIMER]),
+        Section(
+            "finding",
+            "What was found",
+            [*verdict_sentences(facts), *_leading_findings(facts)],
+            points=[f"Not protected: {caution['what']}" for caution in facts["cautions"]],
+            tables=[promises_table(facts), Table(("figure", "value"), rows)],
+        ),
+    ]
 
 
 def _leading_findings(facts: dict[str, Any]) -> list[str]:
@@ -121,24 +113,19 @@ def answers(facts: dict[str, Any], *keys: str) -> Table:
     return Table(("question", "answer of the steward"), rows)
 
 
-def context_chapter(facts: dict[str, Any]) -> Chapter:
+def context_parts(facts: dict[str, Any]) -> list[Section]:
     rows = [
         ["data set", facts["title"] or facts["about"]["original"] or BLANK],
         ["responsible", facts["owner"] or BLANK],
         ["date of this dossier", facts["about"]["date"]],
     ]
-    return Chapter(
-        "context",
-        "Purpose and context",
-        "answered by the steward, in the spec",
-        [
-            Section(
-                "purpose",
-                "Purpose",
-                tables=[Table(("what", "value"), rows), answers(facts, "purpose", "legal_basis")],
-            )
-        ],
-    )
+    return [
+        Section(
+            "purpose",
+            "Purpose",
+            tables=[Table(("what", "value"), rows), answers(facts, "purpose", "legal_basis")],
+        )
+    ]
 
 
 _ROLE_WORDS = {
@@ -153,7 +140,7 @@ _ROLE_WORDS = {
 }
 
 
-def data_chapter(facts: dict[str, Any]) -> Chapter:
+def data_parts(facts: dict[str, Any]) -> list[Section]:
     loss = {attribute["name"]: attribute["loss"] for attribute in facts["attributes"]}
     rows = [
         [name, role, _ROLE_WORDS.get(role, ""), percent(loss[name]) if name in loss else None]
@@ -164,23 +151,18 @@ def data_chapter(facts: dict[str, Any]) -> Chapter:
         if facts["counted"] == "records"
         else f"{facts['people']:,} people have the records; people are counted, not records."
     )
-    return Chapter(
-        "data",
-        "Data and people",
-        "computed; the questions answered by the steward",
-        [
-            Section(
-                "records",
-                "Records and columns",
-                [f"The original has {counted(facts['records'], 'record')}. {counted_words}"],
-                tables=[Table(("column", "role", "what that means", "detail lost"), rows)],
-            ),
-            Section("people", "The people", tables=[answers(facts, "source", "people", "consent")]),
-        ],
-    )
+    return [
+        Section(
+            "records",
+            "Records and columns",
+            [f"The original has {counted(facts['records'], 'record')}. {counted_words}"],
+            tables=[Table(("column", "role", "what that means", "detail lost"), rows)],
+        ),
+        Section("people", "The people", tables=[answers(facts, "source", "people", "consent")]),
+    ]
 
 
-def method_chapter(facts: dict[str, Any]) -> Chapter:
+def method_parts(facts: dict[str, Any]) -> list[Section]:
     rows = [
         ["algorithm", facts["algorithm"]],
         ["parameters", parameters_text(facts) or "none"],
@@ -196,18 +178,13 @@ def method_chapter(facts: dict[str, Any]) -> Chapter:
         "that made it, and every promise was measured on it.",
         *method_sentences(facts),
     ]
-    return Chapter(
-        "method",
-        "Method and parameters",
-        "computed",
-        [
-            Section("how", "In words", words, tables=[Table(("what", "value"), rows)]),
-            Section("promises", "What is promised", tables=[promises_table(facts)]),
-        ],
-    )
+    return [
+        Section("how", "In words", words, tables=[Table(("what", "value"), rows)]),
+        Section("promises", "What is promised", tables=[promises_table(facts)]),
+    ]
 
 
-def governance_chapter(facts: dict[str, Any]) -> Chapter:
+def governance_parts(facts: dict[str, Any]) -> list[Section]:
     rows = [
         [r["name"], r["purpose"] or BLANK, "; ".join(r["controls"]) or BLANK, r["review"] or BLANK]
         for r in facts["recipients"]
@@ -224,10 +201,10 @@ def governance_chapter(facts: dict[str, Any]) -> Chapter:
         parts.insert(0, Section("controls", "Recipients and controls", tables=[Table(head, rows)]))
     sign = Table(("approved by", "date", "signature"), [["\u00a0", "", ""]] * 2)
     parts.append(Section("approval", "Approval", ["To be signed by hand."], tables=[sign]))
-    return Chapter("governance", "Governance", "answered by the steward, in the spec", parts)
+    return parts
 
 
-def review_chapter(facts: dict[str, Any]) -> Chapter:
+def review_parts(facts: dict[str, Any]) -> list[Section]:
     rows = [[entry["detail"], holds_word(entry["holds"])] for entry in facts["reviews"]]
     words = [
         "A release that was safe may become unsafe when other data appears. The command below measures every "
@@ -237,50 +214,38 @@ def review_chapter(facts: dict[str, Any]) -> Chapter:
         words.insert(0, f"No recipient is named, so the date of review is {BLANK}.")
     code = [("Review", "kohort verify RELEASE --spec SPEC --review --population PEOPLE")]
     tables = [Table(("date of review", "in time"), rows)] if rows else []
-    return Chapter(
-        "review",
-        "Review",
-        "computed from the dates that the steward gave",
-        [Section("dates", "Dates", words, tables=tables, code=code)],
-    )
+    return [Section("dates", "Dates", words, tables=tables, code=code)]
 
 
-def sources_chapter(facts: dict[str, Any], chapters: Sequence[Chapter]) -> Chapter:
+def sources_parts(facts: dict[str, Any], chapters: Sequence[Chapter]) -> list[Section]:
     """What was computed, answered and left blank; and which clauses are answered where."""
     blank = [QUESTIONS[key] for key, answer in facts["context"].items() if answer is None]
     rows = [[chapter.heading, chapter.source, "; ".join(chapter.clauses) or "-"] for chapter in chapters]
-    return Chapter(
-        "sources",
-        "What was computed, answered and left blank",
-        "computed",
-        [
-            Section(
-                "where",
-                "Chapters",
-                tables=[Table(("chapter", "where it is from", "clauses that it may answer"), rows)],
-            ),
-            Section(
-                "blank",
-                "Left blank",
-                [f"{counted(len(blank), 'question is', 'questions are')} left blank."],
-                points=blank,
-            ),
-            Section(
-                "documents",
-                "Documents named",
-                tables=[
-                    Table(("short name", "document"), [[name, title] for name, title in SOURCES.items()])
-                ],
-            ),
-        ],
-    )
+    return [
+        Section(
+            "where",
+            "Chapters",
+            tables=[Table(("chapter", "where it is from", "clauses that it may answer"), rows)],
+        ),
+        Section(
+            "blank",
+            "Left blank",
+            [f"{counted(len(blank), 'question is', 'questions are')} left blank."],
+            points=blank,
+        ),
+        Section(
+            "documents",
+            "Documents named",
+            tables=[Table(("short name", "document"), [[name, title] for name, title in SOURCES.items()])],
+        ),
+    ]
 
 
-def utility_chapter(facts: dict[str, Any]) -> Chapter:
+def utility_parts(facts: dict[str, Any]) -> list[Section]:
     parts = [_loss(facts), _answers(facts["utility"])]
     if facts["analyses"] or facts["means"]:
         parts.append(_analyses(facts))
-    return Chapter("utility", "Utility", "computed", [part for part in parts if part is not None])
+    return [part for part in parts if part is not None]
 
 
 def _loss(facts: dict[str, Any]) -> Section:
@@ -335,5 +300,5 @@ def _mean(found: dict[str, Any]) -> str:
     return f"{number(found['mean'])}; {low}, {middle}, {high}"
 
 
-def reproduce_chapter(facts: dict[str, Any]) -> Chapter:
-    return Chapter("reproduce", "How to reproduce it", "computed", [reproduce_section(facts)])
+def reproduce_parts(facts: dict[str, Any]) -> list[Section]:
+    return [reproduce_section(facts)]

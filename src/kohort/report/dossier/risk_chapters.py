@@ -6,13 +6,13 @@ from typing import Any
 
 from kohort.errors import counted
 from kohort.report import charts
-from kohort.report.dossier.chapters import BLANK, Chapter, answers, holds_word
+from kohort.report.dossier.chapters import BLANK, answers, holds_word
 from kohort.report.page import Figure, Section, Table, drawn, said_in
 from kohort.report.sections import promises_table
 from kohort.report.sentences import percent
 
 
-def threats_chapter(facts: dict[str, Any]) -> Chapter:
+def threats_parts(facts: dict[str, Any]) -> list[Section]:
     rows = [
         [r["name"], "all quasi-identifiers" if r["knows"] is None else ", ".join(r["knows"]), *_chances(r)]
         for r in facts["recipients"]
@@ -26,12 +26,7 @@ def threats_chapter(facts: dict[str, Any]) -> Chapter:
         tables=[Table(head, rows)] if rows else [],
     )
     questions = answers(facts, "reasonable_means", "motives", "harm", "earlier_releases")
-    return Chapter(
-        "threats",
-        "Threat model",
-        "recipients and answers by the steward; chances computed",
-        [recipients, Section("means", "Means, motives and harm", tables=[questions])],
-    )
+    return [recipients, Section("means", "Means, motives and harm", tables=[questions])]
 
 
 def _chances(recipient: dict[str, Any]) -> list[Any]:
@@ -42,12 +37,12 @@ def _chances(recipient: dict[str, Any]) -> list[Any]:
     return [percent(after["maximum"]), percent(after["average"]), holds]
 
 
-def risk_chapter(facts: dict[str, Any]) -> Chapter:
+def risk_parts(facts: dict[str, Any]) -> list[Section]:
     words = [limit["sentence"] for limit in facts["limits"]]
     if not words:
         words = ["The spec states no limit on the risk; the k that is promised bounds it by 1/k."]
     threshold = Section("threshold", "Threshold statement", words, tables=[promises_table(facts)])
-    return Chapter("risk", "Risk and thresholds", "computed", [threshold, _measured_risk(facts["risk"])])
+    return [threshold, _measured_risk(facts["risk"])]
 
 
 _ADVERSARIES = {
@@ -76,10 +71,10 @@ def _measured_risk(risk: dict[str, Any]) -> Section:
     return Section("measured", "Risk that was measured", said_in(risk, names), tables=tables)
 
 
-def knowledge_chapter(facts: dict[str, Any]) -> Chapter | None:
+def knowledge_parts(facts: dict[str, Any]) -> list[Section]:
     found = facts["knowledge"]
     if found is None:
-        return None
+        return []
     figures = [
         _heat_map(found, side, words)
         for side, words in (("before", "original"), ("after", "release"))
@@ -89,7 +84,7 @@ def knowledge_chapter(facts: dict[str, Any]) -> Chapter | None:
     parts = [Section("sweep", "Every set of columns", words, figures=figures, tables=[_by_size(found)])]
     if "special_uniques" in found:
         parts.append(_special(found["special_uniques"]))
-    return Chapter("knowledge", "What may be known: the knowledge sweep", "computed", parts)
+    return parts
 
 
 def _public_sentence(found: dict[str, Any]) -> str:
@@ -155,12 +150,12 @@ _NOT_PUBLIC = (
 )
 
 
-def tests_chapter(facts: dict[str, Any]) -> Chapter | None:
+def tests_parts(facts: dict[str, Any]) -> list[Section]:
     found = [_criteria(facts["criteria"]), _numbers(facts["numbers"]), _intruders(facts)]
     parts = [part for part in found if part is not None]
     if facts["report"] == "public":
         parts.insert(0, Section("attacks", "Attacks", [_NOT_PUBLIC]))
-    return Chapter("tests", "Adversarial tests", "computed; human attempts by the steward", parts)
+    return parts
 
 
 _CRITERIA_WORDS = (

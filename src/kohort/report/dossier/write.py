@@ -20,24 +20,9 @@ from kohort.job.public import public_version, two_digits
 from kohort.problem.promises import RiskLimit
 from kohort.report.asked import Version, check_page, check_version
 from kohort.report.columns import attribute_facts, published_values
-from kohort.report.dossier.chapters import (
-    Chapter,
-    context_chapter,
-    data_chapter,
-    governance_chapter,
-    method_chapter,
-    reproduce_chapter,
-    review_chapter,
-    sources_chapter,
-    summary_chapter,
-    utility_chapter,
-)
-from kohort.report.dossier.risk_chapters import (
-    knowledge_chapter,
-    risk_chapter,
-    tests_chapter,
-    threats_chapter,
-)
+from kohort.report.dossier import chapters as of_release
+from kohort.report.dossier import risk_chapters as of_risk
+from kohort.report.dossier.chapters import CHAPTERS, Chapter, sources_parts
 from kohort.report.facts import page_facts
 from kohort.report.html import about_rows, page_templates, page_title, write_page
 from kohort.report.public_facts import NO_UTILITY, public_certificate, public_risk, some
@@ -204,24 +189,29 @@ def write_dossier(release: Release, path: str | Path, **options: Any) -> dict[st
     return facts
 
 
+_PARTS = {
+    "summary": of_release.summary_parts,
+    "context": of_release.context_parts,
+    "data": of_release.data_parts,
+    "threats": of_risk.threats_parts,
+    "method": of_release.method_parts,
+    "risk": of_risk.risk_parts,
+    "knowledge": of_risk.knowledge_parts,
+    "tests": of_risk.tests_parts,
+    "utility": of_release.utility_parts,
+    "governance": of_release.governance_parts,
+    "review": of_release.review_parts,
+    "reproduce": of_release.reproduce_parts,
+}
+
+
 def chapters(facts: dict[str, Any]) -> list[Chapter]:
     """The chapters in their order; those that have nothing to say are left out."""
-    found = [
-        summary_chapter(facts),
-        context_chapter(facts),
-        data_chapter(facts),
-        threats_chapter(facts),
-        method_chapter(facts),
-        risk_chapter(facts),
-        knowledge_chapter(facts),
-        tests_chapter(facts),
-        utility_chapter(facts),
-        governance_chapter(facts),
-        review_chapter(facts),
-        reproduce_chapter(facts),
-    ]
-    kept = [chapter for chapter in found if chapter is not None]
-    return [*kept, sources_chapter(facts, kept)]
+    found: list[Chapter] = []
+    for name, about in CHAPTERS.items():
+        parts = sources_parts(facts, found) if name == "sources" else _PARTS[name](facts)
+        found += [Chapter(name, **about, parts=parts)] if parts else []
+    return found
 
 
 def dossier_page(facts: dict[str, Any]) -> str:
