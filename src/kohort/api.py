@@ -63,7 +63,7 @@ from kohort.tables.source import records_of
 from kohort.tables.table import Table
 from kohort.treatments import Perturbation
 from kohort.verification import Verdict
-from kohort.verification.recorded import GivenRelease
+from kohort.verification.releases import GivenRelease
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

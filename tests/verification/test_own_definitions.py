@@ -42,9 +42,7 @@ TABLE = pa.table(
 EVERYBODY = pa.table({"age": [*range(20, 20 + N)] * 2, "sex": ["f", "m", "m"] * (N // 3) + ["m"] * N})
 DRAWN = pa.table({"age": [20 + n % 50 for n in range(2000)] + [75] * 20, "sex": ["f", "m"] * 1010})
 BASKETS = pa.table(
-    {
-        "items": [["a1", "b1", "x"], ["a1", "b1"], ["a2", "b2"], ["a2", "b1"], ["a1", "b2"], ["a2"]],
-    }
+    {"items": [["a1", "b1", "x"], ["a1", "b1"], ["a2", "b2"], ["a2", "b1"], ["a1", "b2"], ["a2"]]}
 )
 ITEMS = ko.groups({"A": ["a1", "a2"], "B": ["b1", "b2"], "X": ["x", "y"]})
 IN_A_HIERARCHY = {

@@ -13,7 +13,7 @@ from kohort.pipeline.before_after import BeforeAfter, Classes, classes_of
 from kohort.problem.histories import Histories
 from kohort.risk.class_tally import class_tally
 from kohort.risk.linkage import ClassIndex, Lookup, leaves_of, look_up
-from kohort.verification.histories import history_of_record
+from kohort.verification.people import history_of_record
 
 if TYPE_CHECKING:
     from kohort.risk.assess import Adversary

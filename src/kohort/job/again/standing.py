@@ -18,8 +18,7 @@ from kohort.data.ledger import HASH_BYTES, Ledger
 from kohort.errors import InputError
 from kohort.job.prepare import Prepared
 from kohort.tables.table import Table
-from kohort.verification.recorded import texts_of_values
-from kohort.verification.together import SIGNATURES
+from kohort.verification.releases import SIGNATURES, texts_of_values
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,8 +19,7 @@ from kohort.job.publish import Published
 from kohort.recoding.placed_groups import PlacedGroups
 from kohort.recoding.recoding import Recoding
 from kohort.verification import Caution, Together, verify_together
-from kohort.verification.recorded import texts_of_values
-from kohort.verification.together import SIGNATURES
+from kohort.verification.releases import SIGNATURES, texts_of_values
 
 
 @dataclass(frozen=True, eq=False)

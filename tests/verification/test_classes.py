@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from kohort.data.column import code_column
 from kohort.data.counting import count_codes, count_pairs, stretches_of
-from kohort.verification import class_keys
-from kohort.verification.class_keys import ClassKeys
+from kohort.verification import classes as classes_module
+from kohort.verification.classes import ClassKeys
 
 tables = st.integers(1, 60).flatmap(
     lambda n: st.lists(st.lists(st.integers(0, 4), min_size=n, max_size=n), min_size=2, max_size=4)
@@ -23,7 +23,7 @@ tables = st.integers(1, 60).flatmap(
 @given(tables, st.sampled_from([1, 7, 1000]))
 def test_classes_and_cells_are_counted(columns, at_once):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(class_keys, "_AT_ONCE", at_once)
+        patch.setattr(classes_module, "_AT_ONCE", at_once)
         coded = [code_column(f"c{i}", pa.array(values)) for i, values in enumerate(columns)]
         keys, values = ClassKeys(coded[:-1]), coded[-1]
         found = keys.cells(values)
