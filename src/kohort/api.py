@@ -18,11 +18,11 @@ from kohort.errors import InputError
 from kohort.io import hierarchies
 from kohort.io.data_files import read_release
 from kohort.io.databases import DatabaseTable
-from kohort.io.folders import sha256_of_source
 from kohort.io.ledger_file import read_ledger, verify_with_ledger
 from kohort.io.maps import read_maps
 from kohort.io.private_files import read_order
 from kohort.io.read_spec import files_of, with_files
+from kohort.io.source_file import sha256_of_source
 from kohort.job import apply
 from kohort.job.prepare import prepare
 from kohort.pipeline.verify_release import verify_release

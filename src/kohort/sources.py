@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from kohort.errors import InputError
 from kohort.files.outputs import Outputs
-from kohort.io.baskets import BasketShape
 from kohort.io.data_files import read_data
 from kohort.io.databases import DatabaseTable
 from kohort.io.read_spec import files_of, parse_spec, read_spec
@@ -18,6 +17,7 @@ from kohort.release.origin import open_on_spark, open_original
 from kohort.statement import Statement
 from kohort.statement.columns import hierarchy_of
 from kohort.statement.from_keywords import from_keywords, proposed_hierarchies, spelled_out
+from kohort.statement.items import BasketShape
 from kohort.statement.words import File
 from kohort.tables.places import SparkData
 from kohort.tables.source import Source, records_of

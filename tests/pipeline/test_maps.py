@@ -287,9 +287,9 @@ def test_local_recodings_tight_labels_and_items_have_no_maps(tmp_path):
         (lambda text: "{", "not JSON"),
         (
             lambda text: text.replace('"maps"', '"release"'),
-            "not a map file of this version of Kohort, see kohort",
+            "not a map file of this version of Kohort: kohort",
         ),
-        (lambda text: text.replace('"published": "farm"', '"published": 3'), "see columns.animal"),
+        (lambda text: text.replace('"published": "farm"', '"published": 3'), ": columns.animal"),
         (lambda text: text.replace('"k": 2', '"q": 2'), "names a privacy model that this version"),
         (lambda text: text.replace('["cow", "pig"]', '["cow", "cow"]'), "a value twice"),
         (lambda text: text.replace('"age": "quasi-identifier"', '"age": "sensitive"'), "must be the quasi"),

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from kohort.algorithms import Progress
     from kohort.data.ledger import Ledger
     from kohort.files.outputs import Outputs
-    from kohort.io.baskets import BasketShape
     from kohort.io.databases import DatabaseTable
     from kohort.io.private_files import Salt
     from kohort.release.release import Release
     from kohort.release.targets import Target
     from kohort.statement import Statement
+    from kohort.statement.items import BasketShape
 
 Drafts = Mapping[Path, Path]
 
@@ -142,13 +142,13 @@ class CertificateFile(Artefact):
 
     @cached_property
     def key(self) -> Any:
-        from kohort.io.signature import read_private_key
+        from kohort.io.private_files import read_private_key
 
         return None if self.sign is None else read_private_key(self.sign)
 
     @property
     def written(self) -> list[Path]:
-        from kohort.io.signature import signature_path
+        from kohort.io.private_files import signature_path
 
         return [self.path] if self.sign is None else [self.path, signature_path(self.path)]
 
@@ -161,7 +161,7 @@ class CertificateFile(Artefact):
 
     def write(self, release: Release, draft_of: Drafts, known: Mapping[str, Any]) -> None:
         from kohort.io.certificate import write_certificate
-        from kohort.io.signature import sign_file
+        from kohort.io.private_files import sign_file
 
         asked: dict[str, Any] = {"version": self.version, "sha256": known.get("sha256")}
         write_certificate(release.facts(**asked, salt=known.get("salt")), draft_of[self.path])

@@ -18,7 +18,6 @@ from urllib.parse import unquote
 from kohort.algorithms import Progress, Run, Stop
 from kohort.errors import InputError, InternalError, KohortError, UnsupportedError
 from kohort.files.outputs import Outputs
-from kohort.io.baskets import BasketShape
 from kohort.io.databases import DatabaseTable
 from kohort.job.figures import Figures
 from kohort.job.notes import extreme_caution
@@ -34,6 +33,7 @@ from kohort.release.job import release_from
 from kohort.release.release import Release
 from kohort.release.targets import Target, WrittenTables
 from kohort.statement import Statement
+from kohort.statement.items import BasketShape
 from kohort.tables.spark import SparkTable, fingerprint
 from kohort.tables.spark_files import format_of_path, sha256_of_lines
 from kohort.tables.spark_session import give_up, spark_failures, spark_session

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from kohort.algorithms import Progress
 from kohort.errors import InputError
-from kohort.io.baskets import BasketShape
 from kohort.io.data_files import read_data, refuse_options_of_files, table_of
 from kohort.io.databases import DatabaseTable, is_url
-from kohort.io.databases.reading import DatabaseBatches
+from kohort.io.databases.records import DatabaseBatches
 from kohort.io.tables import bytes_in_memory, hold, open_in_batches
 from kohort.job.public import sha256_of_files
 from kohort.job.streaming import columns_to_read, why_not_streamed
 from kohort.statement import Statement
+from kohort.statement.items import BasketShape
 from kohort.tables.batches import BatchTable
 from kohort.tables.places import SparkData, refuse_cluster, too_large_to_hold
 from kohort.tables.source import Source

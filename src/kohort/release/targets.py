@@ -17,12 +17,10 @@ from kohort.algorithms import Progress
 from kohort.data.formulas import unescaped
 from kohort.errors import InputError, InternalError, UnsupportedError
 from kohort.files.outputs import Outputs
-from kohort.io.baskets import BASKETS, BasketShape, read_basket_file
-from kohort.io.data_files import write_data, write_data_slices
+from kohort.io.data_files import read_basket_file, write_data, write_data_slices
 from kohort.io.databases import DatabaseTable, is_url
 from kohort.io.databases.dialect import open_writing
-from kohort.io.databases.reading import DatabaseBatches, ReadBack
-from kohort.io.databases.table_draft import TableDraft, table_draft
+from kohort.io.databases.records import DatabaseBatches, ReadBack, TableDraft, table_draft
 from kohort.io.formats import Format, format_of
 from kohort.io.formats.fitting import Slices, rows_per_slice
 from kohort.io.source_file import plain_suffix
@@ -30,6 +28,7 @@ from kohort.io.tables import open_in_batches, read_table, writes_slices
 from kohort.job.streaming import HELD, published_slices
 from kohort.pipeline.verify_release import verify_release
 from kohort.statement import Statement
+from kohort.statement.items import BASKETS, BasketShape
 from kohort.tables.batches import BatchTable
 from kohort.tables.memory import MemoryTable
 from kohort.tables.table import Table
@@ -165,9 +164,10 @@ class DatabaseTarget(Target):
             table_draft(self.out, self.events) as table,
             outputs.drafts(files, commit=table.commit) as draft_of,
         ):
-            drafts = [draft for draft in (table, table.events) if draft is not None]
-            _write_tables(release, [draft.path for draft in drafts], None, progress)  # there, lists are cells
-            hashes = [draft.sha256 for draft in drafts]
+            _write_tables(
+                release, [draft.path for draft in table.all], None, progress
+            )  # lists are cells there
+            hashes = [draft.sha256 for draft in table.all]
             yield WrittenTables(draft_of, dict(zip(("output", "events"), hashes)))
             _load(release, table, progress)
 

@@ -1,11 +1,18 @@
-"""The records of a table or query in batches, the same ones at every reading, which a hash of them shows."""
+"""The records of a table or query in batches, the same ones at every reading, which a hash of them shows.
+
+And a release on its way into a database: in a private file first, then in a transaction, then committed.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Generator, Iterable, Sequence
+import tempfile
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from functools import cached_property
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +20,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kohort.errors import InputError, InternalError
-from kohort.io.databases.database_table import DatabaseTable
-from kohort.io.databases.dialect import Reading, open_reading
+from kohort.files.atomic import note_written
+from kohort.files.drafts import Drafts, remove_abandoned
+from kohort.io.databases import DatabaseTable
+from kohort.io.databases.dialect import Reading, open_reading, open_writing, storable
+from kohort.io.formats.fitting import is_bytes
 
 _BETWEEN, _ESCAPE = b"\x1f", b"\\"
 _MISSING = _ESCAPE + b"N"
@@ -34,7 +44,8 @@ class ContentHash:
 
     def add(self, batch: pa.RecordBatch | pa.Table) -> None:
         """Take in the next records."""
-        digests = b"".join(_row_digests(part) for part in _batches(batch) if len(part) and part.num_columns)
+        parts = [batch] if isinstance(batch, pa.RecordBatch) else batch.to_batches(max_chunksize=1 << 17)
+        digests = b"".join(_row_digests(part) for part in parts if len(part) and part.num_columns)
         self._digests.append(digests)
         self._in_order.update(digests)
         self.records += len(batch)
@@ -53,48 +64,34 @@ class ContentHash:
         return hashed.hexdigest()
 
 
-def _batches(batch: pa.RecordBatch | pa.Table) -> Iterable[pa.RecordBatch]:
-    return [batch] if isinstance(batch, pa.RecordBatch) else batch.to_batches(max_chunksize=1 << 17)
-
-
 def _row_digests(batch: pa.RecordBatch) -> bytes:
     cells = [_cells(column) for column in batch.columns]
     rows = pc.binary_join_element_wise(*cells, pa.scalar(_BETWEEN, pa.large_binary()))
     _, offsets, data = rows.buffers()
     ends = np.frombuffer(offsets, dtype=np.int64, count=len(rows) + 1)
     view, sha256 = memoryview(data or b""), hashlib.sha256
-    places = ends.tolist()
-    return b"".join([sha256(view[start:end]).digest() for start, end in pairwise(places)])
+    return b"".join([sha256(view[start:end]).digest() for start, end in pairwise(ends.tolist())])
 
 
 def _cells(column: pa.Array) -> pa.Array:
     """Every cell as bytes in which the separator does not occur, and a missing one as no other."""
     cells = _as_bytes(column)
-    if _has_signs(cells):
+    found = np.frombuffer(cells.buffers()[2] or b"", dtype=np.uint8)
+    if ((found == _ESCAPE[0]) | (found == _BETWEEN[0])).any():
         cells = pc.replace_substring(cells, pattern=_ESCAPE, replacement=_ESCAPE * 2)
         cells = pc.replace_substring(cells, pattern=_BETWEEN, replacement=_ESCAPE + b"S")
     return pc.fill_null(cells, pa.scalar(_MISSING, pa.large_binary())) if cells.null_count else cells
 
 
-def _has_signs(cells: pa.Array) -> bool:
-    """Whether a cell may have the sign for escapes or the separator in it."""
-    data = cells.buffers()[2]
-    if data is None:
-        return False
-    found = np.frombuffer(data, dtype=np.uint8)
-    return bool(((found == _ESCAPE[0]) | (found == _BETWEEN[0])).any())
-
-
 def _as_bytes(column: pa.Array) -> pa.Array:
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        column = column.cast(kind.value_type)
-    elif isinstance(kind, pa.BaseExtensionType):
+    if isinstance(column.type, pa.BaseExtensionType):
         column = column.storage
+    elif pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
     kind = column.type
     if pa.types.is_null(kind):
         return pa.nulls(len(column), pa.large_binary())
-    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind):
+    if is_bytes(kind):
         return column.cast(pa.binary()).cast(pa.large_binary())
     if pa.types.is_nested(kind) or pa.types.is_interval(kind) or pa.types.is_duration(kind):
         texts = [None if cell is None else str(cell) for cell in column.to_pylist()]
@@ -102,9 +99,6 @@ def _as_bytes(column: pa.Array) -> pa.Array:
     if pa.types.is_timestamp(kind) and kind.tz is not None:  # the moment, whatever the zone it is shown in
         column = column.cast(pa.timestamp(kind.unit, "UTC")).cast(pa.timestamp(kind.unit))
     return column.cast(pa.large_string()).cast(pa.large_binary())
-
-
-# The records of a table or query in batches, the same ones at every reading; or all of them in memory.
 
 
 class DatabaseBatches:
@@ -117,19 +111,19 @@ class DatabaseBatches:
     relations  the tables that it reads, as far as the database says
     """
 
+    _first: ContentHash  # of the first whole reading
+
     def __init__(self, source: DatabaseTable, reading: Reading | None = None) -> None:
         self.source = source
         self._open: Reading | None = reading or open_reading(source)
         self.schema = self._open.schema
         self.relations: frozenset[Any] = frozenset()
-        self._first: ContentHash | None = None
         if not self.schema.names:
             raise InputError(f"{source} has no columns.")
 
     @property
     def sha256(self) -> str:
         """The hash of the records, whatever their order; see `ContentHash`. Known after a whole reading."""
-        assert self._first is not None
         return self._first.sha256
 
     def read(self, names: Sequence[str], *, last: bool = False) -> Generator[pa.RecordBatch, None, None]:
@@ -150,15 +144,12 @@ class DatabaseBatches:
         """All records in memory; None as soon as so many bytes do not fit."""
         parts: list[pa.RecordBatch] = []
         size = 0
-        reading = self.read(self.schema.names)
-        try:
+        with closing(self.read(self.schema.names)) as reading:
             for batch in reading:
                 size += batch.nbytes
                 if not fits(size):
                     return None
                 parts.append(batch)
-        finally:
-            reading.close()
         return pa.Table.from_batches(parts, self.schema)
 
     def close(self) -> None:
@@ -179,13 +170,10 @@ class DatabaseBatches:
         return self._open
 
     def _compare(self, found: ContentHash) -> None:
-        if self._first is None:
-            self._first = found
-        if found.records != self._first.records:
-            raise _changed(
-                self.source, f"it had {self._first.records:,} records and now has {found.records:,}"
-            )
-        if found.in_order != self._first.in_order:
+        first = vars(self).setdefault("_first", found)
+        if found.records != first.records:
+            raise _changed(self.source, f"it had {first.records:,} records and now has {found.records:,}")
+        if found.in_order != first.in_order:
             raise _changed(self.source, "the records are others, or in another order")
 
 
@@ -213,3 +201,79 @@ def _changed(source: DatabaseTable, how: str) -> InputError:
         "the table, add an 'order by' to the query that puts the records into one order, and leave out what "
         "is random."
     )
+
+
+@contextmanager
+def table_draft(target: DatabaseTable, events: DatabaseTable | None = None) -> Iterator[TableDraft]:
+    """A draft of a table, or of two; at the end its file is gone, and what was not committed is undone."""
+    folder = Path(tempfile.gettempdir())
+    remove_abandoned(folder)
+    with closing(Drafts(folder)) as drafts:
+        others = () if events is None else (TableDraft(events, drafts.create(".arrow")),)
+        draft = TableDraft(target, drafts.create(".arrow"), others)
+        try:
+            yield draft
+        finally:
+            draft.close()
+
+
+class TableDraft:
+    """A table that is about to be published: created, filled and checked in a transaction, then committed.
+
+    The file holds what is published, and nothing else. The records of the original are read to the end before
+    the transaction begins, so that it is short, and so that a database may be both the source and the target.
+
+    path    the file to write the release to, in Arrow's format
+    others  the drafts of other tables, which the same commit publishes
+    """
+
+    def __init__(self, target: DatabaseTable, path: Path, others: tuple[TableDraft, ...] = ()) -> None:
+        self.target, self.path = target, path
+        self.all = (self, *others)
+        self._transaction = ExitStack()
+
+    @cached_property
+    def sha256(self) -> str:
+        """The hash of the table as it will be in the database; see `ContentHash`."""
+        schema, tables = self._slices()
+        found = ContentHash(schema.names)
+        for table in tables:
+            found.add(table)
+        return found.sha256
+
+    def load(self, relations: frozenset[Any], verify: Callable[..., None]) -> None:
+        """Create and fill the tables in a transaction, and have them verified as they are read back.
+
+        relations  the tables that the release was made from, none of which is replaced
+        verify     takes the tables that were read back, in the order of `all`
+        """
+        self._writing = first = self._transaction.enter_context(closing(open_writing(self.target)))
+        writings = [(self, first), *((draft, first.beside(draft.target)) for draft in self.all[1:])]
+        for draft, writing in writings:
+            writing.refuse_reads(relations)
+            writing.fill(*draft._slices())
+        verify(*(ReadBack(draft.target, writing.read_back(), draft.sha256) for draft, writing in writings))
+        for _, writing in writings:
+            writing.put_in_place()
+
+    def commit(self) -> None:
+        """Publish the tables: from now on others see them."""
+        self._writing.commit()
+        for draft in self.all:
+            note_written(str(draft.target))
+
+    def close(self) -> None:
+        """Undo what was not committed."""
+        self._transaction.close()
+
+    def _slices(self) -> tuple[pa.Schema, Iterator[pa.Table]]:
+        """The release in types that the database has."""
+        with pa.OSFile(str(self.path)) as file:
+            schema = pa.ipc.open_file(file).schema
+        return storable(schema.empty_table(), self.target).schema, self._stored()
+
+    def _stored(self) -> Generator[pa.Table, None, None]:
+        with pa.OSFile(str(self.path)) as file:
+            reader = pa.ipc.open_file(file)
+            for place in range(reader.num_record_batches):
+                yield storable(pa.Table.from_batches([reader.get_batch(place)]), self.target)
