@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from kohort.errors import InputError
-from kohort.files.outputs import Outputs
+from kohort.files.atomic import Outputs
 from kohort.io.data_files import read_data
 from kohort.io.databases import DatabaseTable
 from kohort.io.read_spec import files_of, parse_spec, read_spec

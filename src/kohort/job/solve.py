@@ -10,8 +10,7 @@ from typing import Any
 
 from kohort.algorithms import Progress, Run, Stop, bound_of, time_for_bound
 from kohort.job.choose import Choice
-from kohort.kernels.ahead import compile_ahead
-from kohort.kernels.compile_time import compile_clock
+from kohort.kernels.compile_time import compile_ahead, compile_clock
 from kohort.problem.problem import Problem
 from kohort.recoding.recoding import Recoding
 from kohort.statement import Statement

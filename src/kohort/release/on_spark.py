@@ -17,13 +17,13 @@ from urllib.parse import unquote
 
 from kohort.algorithms import Progress, Run, Stop
 from kohort.errors import InputError, InternalError, KohortError, UnsupportedError
-from kohort.files.outputs import Outputs
+from kohort.files.atomic import Outputs
 from kohort.io.databases import DatabaseTable
 from kohort.job.figures import Figures
 from kohort.job.notes import extreme_caution
 from kohort.job.order import PublishedOrder
 from kohort.job.solve import Clock, Solution
-from kohort.kernels.ahead import compile_ahead
+from kohort.kernels.compile_time import compile_ahead
 from kohort.pipeline.spark.arranging import PublishedThere
 from kohort.pipeline.spark.prepare import prepare_on_spark, refuse_on_spark
 from kohort.pipeline.spark.solving import choose_on_spark, solve_on_spark
