@@ -236,7 +236,7 @@ def test_a_killed_run_publishes_nothing_and_the_next_one_sweeps_up(tmp_path, shu
     out.write_text("old")
     script = (
         "import os, signal, kohort as ko\n"
-        "from kohort.tables import places as local\n"
+        "from kohort.tables import source as local\n"
         "from kohort.io.formats import fitting\n"
         "from kohort.job import streaming\n"
         "fitting.ROWS, streaming.ROWS, local._SMALL = 40, 40, -1\n"

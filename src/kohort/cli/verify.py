@@ -230,7 +230,7 @@ def _found(
     """What is measured by the spec, or where there is none, by the certificate."""
     from kohort.io.private_files import read_order
     from kohort.io.verify_certificate import verify_certified
-    from kohort.pipeline.verify_release import verify_release
+    from kohort.job.verify import verify_release
 
     published, others = tables.release.dataset, tables.datasets
     if request is None:

@@ -292,9 +292,8 @@ def _reason(names: list[str], below: list[list[str]]) -> str | None:
         return None
     below = _without_repeated_headers(names, below)
     years = _are_years(names, below)
-    said = Counter(
-        _said(name, cells, place in years) for place, (name, cells) in enumerate(zip(names, below))
-    )
+    columns = enumerate(zip(names, below))
+    said = Counter(_said(name, cells, place in years) for place, (name, cells) in columns)
     if said["value"] * _FEW > said["name"]:
         return _in_words(said["value"], "of the same kind as the values below, such as numbers or dates")
     if said["repeated"] > said["name"]:

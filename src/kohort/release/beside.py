@@ -1,22 +1,66 @@
-"""The proof of a release's bound as a file that `kohort-check` reads."""
+"""What some artefacts are made of: a hierarchy file for each column, and the proof for `kohort-check`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kohort.data.hierarchy import Hierarchy
 from kohort.errors import UnsupportedError
+from kohort.job.two_files import TwoFiles
 from kohort.problem.promises import KAnonymity, Model
 from kohort.problem.proof import PriceProof
+from kohort.statement import Statement
 from kohort.verification.bounds import exact_claim, exact_prices, kept_by
 from kohort_check import Kept, Refused
 from kohort_check.file import ProofFile
 
 if TYPE_CHECKING:
     from kohort.release.release import Release
+
+
+_LONGEST_NAME = 200  # bytes; file systems allow 255
+
+
+def columns_with_files(request: Statement) -> list[str]:
+    """The columns that may get a file: it depends on the data whether a column has a hierarchy."""
+    items = [] if request.items is None else [request.items.column]
+    return [*request.roles.having("quasi-identifier"), *items]
+
+
+def hierarchies_of(release: Release) -> dict[str, Hierarchy]:
+    """The hierarchy of every quasi-identifier that has one, and of the items."""
+    attributes = release.problem.attributes
+    found = {a.name: a.domain for a in attributes if isinstance(a.domain, Hierarchy)}
+    if release.items is not None:
+        found[release.items.problem.baskets.name] = release.items.problem.hierarchy
+    return found
+
+
+def hierarchy_files(folder: Path, columns: Iterable[str]) -> dict[str, Path]:
+    """The file of each column, named after it; no two share one, not even where case is ignored."""
+    found: dict[str, Path] = {}
+    taken: set[str] = set()
+    for column in columns:
+        stem = name = _file_name(column)
+        number = 1
+        while unicodedata.normalize("NFC", name).casefold() in taken:
+            number += 1
+            name = f"{stem}-{number}"
+        taken.add(unicodedata.normalize("NFC", name).casefold())
+        found[column] = folder / f"{name}.csv"
+    return found
+
+
+def _file_name(column: str) -> str:
+    """The name of a column, without what a file name cannot hold."""
+    name = "".join(c if c.isalnum() or c in "-_ " else "_" for c in column).strip() or "column"
+    return name.encode()[:_LONGEST_NAME].decode(errors="ignore")
 
 
 def refuse_no_proof(release: Release) -> None:
@@ -28,7 +72,7 @@ def refuse_no_proof(release: Release) -> None:
             "algorithm improve proves one, where all quasi-identifiers have hierarchies."
         )
     whole = problem.persons is None and problem.histories is None and problem.items is None
-    if not whole or release.files is not None or (release.original_rows < 0).any():
+    if not whole or isinstance(release.files, TwoFiles) or (release.original_rows < 0).any():
         raise UnsupportedError(
             "A proof can be written for tables with one record per person and without items, ledger releases "
             "with counterfeits left out."

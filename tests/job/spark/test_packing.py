@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from kohort.tables.spark_cells import (
+from kohort.tables.spark import (
     compact_dictionary,
     dictionary_of_places,
     hashed_rows,

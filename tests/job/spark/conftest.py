@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engines.spark.small_tasks import SMALL_TASKS
+from job.spark.small_tasks import SMALL_TASKS
 from kohort.errors import KohortError
 from kohort.tables.spark_session import quiet, refuse_wrong_java
 

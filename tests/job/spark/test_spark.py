@@ -232,7 +232,7 @@ def test_promises_about_shares_of_people(spark, visits_path, visits, promises):
 
 def test_classes_of_two_regions_that_look_alike_are_judged_as_one(spark, visits_path, monkeypatch):
     """People with the first diagnosis become `*` but for their sex: that covers them, and tells it."""
-    from kohort.pipeline.spark import solving
+    from kohort.job.spark import solve as solving
 
     class Alike(solving.RegionJob):
         def _labels(self, node, table):
@@ -343,7 +343,7 @@ def test_what_is_written_is_compared_with_what_was_verified(spark, path, folder,
 
 def test_verification_on_the_cluster_finds_wrong_labels(spark, path, monkeypatch):
     """Workers publish something else than the solution: nothing comes of it."""
-    from kohort.pipeline.spark import solving
+    from kohort.job.spark import solve as solving
 
     class Wrong(solving.RegionJob):
         def _labels(self, node, table):
@@ -357,7 +357,7 @@ def test_verification_on_the_cluster_finds_wrong_labels(spark, path, monkeypatch
 
 @pytest.mark.parametrize("how", ["memory", "killed"])
 def test_a_worker_that_dies_fails_the_job_cleanly(spark, path, monkeypatch, how):
-    from kohort.pipeline.spark import solving
+    from kohort.job.spark import solve as solving
 
     class Dying(solving.RegionJob):  # defined here, so that it is sent to workers by its code
         def _labels(self, node, table):

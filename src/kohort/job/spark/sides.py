@@ -17,13 +17,21 @@ from kohort.data.column import Column
 from kohort.data.compact_column import CountedColumn
 from kohort.data.domain import STAR
 from kohort.errors import UnsupportedError
-from kohort.job.size_counts import SizeCounts
-from kohort.pipeline.before_after import BeforeAfter, Classes, RecordCodes, Side
-from kohort.pipeline.spark.arranging import PublishedThere
-from kohort.pipeline.spark.coding import ORIGINAL, PERSON, counted_values
+from kohort.job.sides import BeforeAfter, Classes, RecordCodes, Side, SizeCounts
+from kohort.job.spark.publish import PublishedThere
+from kohort.job.spark.records import ORIGINAL, PERSON, counted_values
 from kohort.problem.attribute import Attribute
-from kohort.tables.spark import CELL, ROW, SparkParts, cell, counted_there, hash_of_values, quoted, united
-from kohort.tables.spark_cells import one_thread
+from kohort.tables.spark import (
+    CELL,
+    ROW,
+    SparkParts,
+    cell,
+    counted_there,
+    hash_of_values,
+    one_thread,
+    quoted,
+    united,
+)
 from kohort.tables.spark_session import spark_failures
 
 if TYPE_CHECKING:

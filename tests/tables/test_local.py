@@ -7,13 +7,13 @@ import pytest
 
 import kohort as ko
 from kohort.errors import InputError
-from kohort.tables import places as local
-from kohort.tables.places import check_engine
+from kohort.tables import source as local
+from kohort.tables.source import check_engine
 
 
 def test_small_tables_are_held_in_memory_and_large_ones_are_not(monkeypatch):
     monkeypatch.setattr(local, "available_memory", lambda: 1 << 40)
-    assert local.too_large_to_hold(1 << 29) is None
+    assert not local.too_large_to_hold(1 << 29)
     why = local.too_large_to_hold((1 << 29) + 1)
     assert "0.54 GB" in why or "537 MB" in why
 
@@ -21,7 +21,7 @@ def test_small_tables_are_held_in_memory_and_large_ones_are_not(monkeypatch):
 def test_where_memory_is_short_smaller_tables_are_streamed(monkeypatch):
     monkeypatch.setattr(local, "available_memory", lambda: 8_000_000)
     assert local.too_large_to_hold(1_000_001)
-    assert local.too_large_to_hold(1_000_000) is None
+    assert not local.too_large_to_hold(1_000_000)
 
 
 @pytest.mark.parametrize("name", ["memory", "streaming"])

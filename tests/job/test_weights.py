@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import kohort as ko
 from kohort.errors import InputError, UnsupportedError
 from kohort.io.read_spec import parse_spec
-from kohort.pipeline.verify_release import verify_release
+from kohort.job.verify import verify_release
 from kohort.tables.memory import MemoryTable
 from kohort.utility.measure import association
 from kohort.utility.queries import answers, workload

@@ -13,16 +13,16 @@ import pyarrow as pa
 
 from kohort.data.compact_column import CountedColumn
 from kohort.data.formulas import formula_cells
-from kohort.errors import InputError, InternalError, UnsupportedError
-from kohort.job.notes import shows_extremes
-from kohort.pipeline.spark.arranging import Arrangement, PublishedThere
-from kohort.pipeline.spark.coding import ORIGINAL, PERSON, counted_values
-from kohort.pipeline.spark.prepare import SparkPrepared
+from kohort.errors import InputError, UnsupportedError
+from kohort.job.publish import shows_extremes
+from kohort.job.spark.prepare import SparkPrepared
+from kohort.job.spark.publish import Arrangement, PublishedThere
+from kohort.job.spark.records import ORIGINAL, PERSON, counted_values
+from kohort.job.spark.solve import Made
 from kohort.problem.sensitive import SensitiveAttribute
 from kohort.tables.memory import MemoryTable
-from kohort.tables.spark import SparkParts, digest_of, fingerprints, quoted
-from kohort.tables.spark_cells import one_thread, packed, unpacked
-from kohort.tables.spark_session import spark_failures
+from kohort.tables.spark import SparkParts, digest_of, fingerprints, one_thread, packed, quoted, unpacked
+from kohort.tables.spark_session import give_up, spark_failures
 from kohort.verification import (
     Check,
     PartDemands,
@@ -32,19 +32,6 @@ from kohort.verification import (
     unite_parts,
     verify_part,
 )
-
-
-@dataclass(frozen=True, eq=False)
-class Found:
-    """What was found in the published records.
-
-    published the published records, as they were verified
-    extremes  columns that show their least or greatest value although few people have it
-    """
-
-    published: PublishedThere
-    verified: Verification
-    extremes: frozenset[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,15 +65,7 @@ class _PartCheck:
         return found, extremes, formula_cells(shown)
 
 
-def held_parts(prepared: SparkPrepared, pieces: Any, arrangement: Arrangement) -> Any:
-    """The published records in parts of whole classes, with what was found in each, which Spark will hold."""
-    from pyspark import StorageLevel
-
-    check = _PartCheck(arrangement, _demands(prepared), prepared.problem.k)
-    with spark_failures("publish the records"):
-        return pieces.mapInArrow(check, _SCHEMA).persist(StorageLevel.DISK_ONLY)
-
-
+_ORDER = "The records are published in an order that depends on what is published alone."
 _PARTS = ["part", "packed", "found", "known"]
 _KNOWN = pa.list_(pa.struct({"of": pa.string(), "person": pa.int64()}))
 _SCHEMA = "part long, packed binary, found binary, known array<struct<of: string, person: long>>"
@@ -112,33 +91,55 @@ def _demands(prepared: SparkPrepared) -> PartDemands:
 
 
 def verify_on_spark(
-    prepared: SparkPrepared, held: Any, arrangement: Arrangement, before: tuple[int, int], n_regions: int
-) -> Found:
-    """Measure every promise on the published records, which are in parts of whole classes.
+    prepared: SparkPrepared, made: Made, before: tuple[int, int]
+) -> tuple[PublishedThere, Verification]:
+    """Publish the records in parts of whole classes, and measure every promise on them.
 
-    held       these parts, as `held_parts` gives them
-    before     the fingerprint of the original
-    n_regions  in how many regions the table was solved
+    before  the fingerprint of the original
     """
+    from pyspark import StorageLevel
+
+    check = _PartCheck(made.arrangement, _demands(prepared), prepared.problem.k)
+    with spark_failures("publish the records"):
+        held = made.pieces.mapInArrow(check, _SCHEMA).persist(StorageLevel.DISK_ONLY)
+    try:
+        return _verified(prepared, held, made, before)
+    except BaseException:
+        give_up(held)  # what failed is not kept anywhere
+        raise
+
+
+def _verified(
+    prepared: SparkPrepared, held: Any, made: Made, before: tuple[int, int]
+) -> tuple[PublishedThere, Verification]:
     with spark_failures("solve, publish and verify the regions"):
         rows = held.select("part", "found").toArrow().to_pydict()
-    found = [pickle.loads(row) for row in rows["found"]]
-    digests = {part: row[0] for part, row in zip(rows["part"], found)}
+    digests, found, extremes, formulas = zip(*map(pickle.loads, rows["found"]))
+    arrangement = made.arrangement
     kinds = arrangement.kinds(prepared.frame)
-    parts = SparkParts(held, arrangement.names, arrangement.hidden, kinds, digests)
+    by_part = dict(zip(rows["part"], digests))
+    parts = SparkParts(held, arrangement.names, arrangement.hidden, kinds, by_part)
     whole, shown = _whole(prepared, parts, before)
-    if prepared.person is not None and any(c.known for row in found for c in row[1].certainty.values()):
+    if prepared.person is not None and any(c.known for part in found for c in part.certainty.values()):
         whole = replace(whole, known=_known_people(held))
-    verified = unite_parts([row[1] for row in found], _demands(prepared), whole)
-    if n_regions > 1 and not prepared.problem.all_survive_unions:
+    verified = unite_parts(found, _demands(prepared), whole)
+    if made.n_regions > 1 and not prepared.problem.all_survive_unions:
         _refuse_lookalikes(verified)
-    _refuse_failed(verified)
-    formulas: Counter[str] = Counter()
-    for row in found:
-        formulas.update(row[3])
-    extremes = frozenset().union(*(row[2] for row in found))
-    published = PublishedThere(prepared.dataset, {}, parts=parts, fingerprint=shown, found_formulas=formulas)
-    return Found(published, verified, extremes)
+    cells: Counter[str] = Counter()
+    for part in formulas:
+        cells.update(part)
+    published = PublishedThere(
+        prepared.dataset,
+        prepared.published_names,
+        {},
+        prepared.files,
+        parts=parts,
+        fingerprint=shown,
+        found_formulas=cells,
+        found_extremes=frozenset().union(*extremes),
+        notes=(*made.notes, _ORDER),
+    )
+    return published, verified
 
 
 def _known_people(parts: Any) -> dict[str, int]:
@@ -246,12 +247,4 @@ def _refuse_lookalikes(found: Verification) -> None:
             f"Some classes of different regions are published alike, and together their people break "
             f"{', '.join(broken)}. Raise records_per_region, so that all records are in one region, if a "
             "worker's memory allows that; or use engine: local."
-        )
-
-
-def _refuse_failed(found: Verification) -> None:
-    if not found.verdict.holds:
-        raise InternalError(
-            "The release failed its own verification and was not made. Please report this.\n"
-            + "\n".join(found.verdict.reasons())
         )

@@ -15,7 +15,7 @@ import pytest
 import kohort as ko
 import kohort.spark
 from cli.running import run
-from engines.spark.small_tasks import SMALL_TASKS
+from job.spark.small_tasks import SMALL_TASKS
 from kohort.errors import InputError, KohortError
 
 pytestmark = pytest.mark.spark
@@ -105,7 +105,7 @@ def test_no_java_or_an_old_one_ends_with_exit_2(spark, path, spec, tmp_path, mon
 
 def test_a_worker_that_runs_out_of_memory_fails_cleanly(spark, path, monkeypatch):
     """A real limit of the worker's memory, and more records than fit: not an error that is only raised."""
-    from kohort.pipeline.spark import solving
+    from kohort.job.spark import solve as solving
 
     class Hungry(solving.RegionJob):  # defined here, so that it is sent to workers by its code
         def _labels(self, node, table):
@@ -172,12 +172,12 @@ def test_a_cluster_that_is_gone_leaves_nothing(spark, path, spec, tmp_path, modu
 
 def altered(change):
     """A job whose workers publish each part of the release with something changed in it."""
-    from kohort.pipeline.spark.regions import RegionJob
+    from kohort.job.spark.solve import RegionJob
 
     class Altered(RegionJob):  # defined here, so that it is sent to workers by its code
         def solve(self, batches):
-            from kohort.pipeline.spark.arranging import dealt_by_class, gathered
-            from kohort.pipeline.spark.regions import _by_region, _joined_regions
+            from kohort.job.spark.publish import dealt_by_class, gathered
+            from kohort.job.spark.solve import _by_region, _joined_regions
 
             for _, table in gathered(batches):
                 solved = [(self._labels(node, region), region) for node, region in _by_region(table)]
@@ -205,7 +205,7 @@ WORKER_FAULTS = {
 
 @pytest.mark.parametrize("name", WORKER_FAULTS)
 def test_a_part_that_a_worker_alters_is_caught(spark, path, monkeypatch, name):
-    from kohort.pipeline.spark import solving
+    from kohort.job.spark import solve as solving
 
     kohort.spark.anonymize(path, **ASKED).close()
     monkeypatch.setattr(solving, "RegionJob", altered(WORKER_FAULTS[name]))

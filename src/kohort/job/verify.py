@@ -15,15 +15,31 @@ from kohort.job.items import items_problem
 from kohort.job.people import population_of
 from kohort.job.prepare import Prepared, refuse_nulls, settled_roles
 from kohort.job.publish import Published
+from kohort.job.two_files import TwoFiles, refuse_no_events
 from kohort.problem.attribute import Attribute
 from kohort.problem.roles import Roles
 from kohort.statement import Statement
+from kohort.tables.memory import MemoryTable
 from kohort.tables.table import Table
 from kohort.verification import JoinedTables, Original, Verification, join_tables, verify
 
 
 def verify_published(prepared: Prepared, published: Published) -> Verification:
-    """Measure what was asked on a table that was just published, and compare it with its original."""
+    """Measure what was asked on a table that was just published, and compare it with its original.
+
+    Of two files, the verifier joins these, and their originals, itself.
+    """
+    if isinstance(prepared.files, TwoFiles):
+        people, events = published.parted
+        refuse_no_events(events)
+        return verify_release(
+            MemoryTable(people),
+            prepared.request,
+            original=prepared.files.people,
+            events=MemoryTable(events),
+            original_events=prepared.files.events,
+            rows=published.rows,
+        )
     original = Original(
         prepared.dataset,
         prepared.roles,

@@ -13,7 +13,8 @@ import pytest
 import kohort as ko
 import kohort.spark
 from kohort.errors import InputError, UnsupportedError
-from kohort.pipeline.spark import sides, solving
+from kohort.job.spark import sides
+from kohort.job.spark import solve as solving
 from kohort.report.facts import report_facts
 from kohort.tables import spark as spark_tables
 
