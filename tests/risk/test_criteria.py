@@ -17,6 +17,7 @@ from by_definition.criteria import (
     naive_bayes,
     nearest,
 )
+from kohort.problem.units import People, Units
 from kohort.risk import criteria as linking
 from kohort.risk.criteria import _independent, matches, rarest_predicates, three_criteria
 from kohort.risk.inference import guess_from_others, guess_from_records
@@ -60,7 +61,7 @@ def test_predicates_are_the_rarest_and_counted_as_by_definition(rows, seed, labe
     rng = np.random.default_rng(seed)
     rarest, predicates = rarest_predicates(columns, 30, rng)
     predicates += [_independent(columns, chosen, rng) for chosen, _ in predicates[:5]]
-    found = matches(columns, predicates)
+    found = matches(columns, predicates, Units())
     texts = {c.name: c.texts for c in sides.labels} | {"ill": release.dataset.column("ill").texts}
     for number, (chosen, row) in enumerate(predicates):
         predicate = {columns[c].name: texts[columns[c].name][code] for c, code in zip(chosen, row)}
@@ -69,7 +70,7 @@ def test_predicates_are_the_rarest_and_counted_as_by_definition(rows, seed, labe
             alike = [r for r in published if all(r[name] == label for name, label in predicate.items())]
             assert len(alike) == rarest
     persons = np.arange(len(rows)) // 2
-    of_people = matches(columns, predicates, persons)
+    of_people = matches(columns, predicates, People(persons))
     for number, (chosen, row) in enumerate(predicates):
         predicate = {columns[c].name: texts[columns[c].name][code] for c, code in zip(chosen, row)}
         assert of_people[number] == len({r // 2 for r in fitting_originals(predicate, originals, attributes)})
@@ -122,18 +123,21 @@ def test_the_control_group_never_sees_the_targets(rows, seed):
     column = release.sides.sensitive[0]
     known = [a.column.codes for a in release.sides.attributes]
     targets = np.arange(0, len(rows), 2)
-    guess = guess_from_others(known, column, targets, np.random.default_rng(seed))
+    guess = guess_from_others(known, column, targets, np.random.default_rng(seed), Units())
     changed = column.codes.copy()
     changed[targets] = (changed[targets] + 1) % len(column.texts)
     other = type(column)(column.name, column.kind, changed, column.texts, column.numbers)
-    assert guess_from_others(known, other, targets, np.random.default_rng(seed)).tolist() == guess.tolist()
+    assert (
+        guess_from_others(known, other, targets, np.random.default_rng(seed), Units()).tolist()
+        == guess.tolist()
+    )
     persons = np.arange(len(rows)) // 3
     mine = np.isin(persons, persons[targets[:1]])
     changed = np.where(mine, (column.codes + 1) % len(column.texts), column.codes)
     other = type(column)(column.name, column.kind, changed, column.texts, column.numbers)
     if not mine.all():
         pair = [
-            guess_from_others(known, c, targets[:1], np.random.default_rng(seed), persons).tolist()
+            guess_from_others(known, c, targets[:1], np.random.default_rng(seed), People(persons)).tolist()
             for c in (column, other)
         ]
         assert pair[0] == pair[1]
@@ -237,7 +241,7 @@ def test_the_control_group_of_linking_has_no_record_of_the_person():
     sides = ko.anonymize(table, **asked).sides
     for r in (0, 1, 299):
         classes = of_release(sides).own_classes(r)
-        same = np.flatnonzero(sides.persons[sides.rows] == sides.persons[r])
+        same = np.flatnonzero(sides.units.of(sides.rows) == sides.units.persons[r])
         assert sorted(classes) == sorted(sides.after.of_record[same])
 
 

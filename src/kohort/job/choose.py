@@ -65,7 +65,7 @@ def choose(problem: Problem, request: Statement, standing: Standing | None = Non
     """
     if standing is not None:
         return _for_ledger(problem, request, standing)
-    if problem.histories is not None:
+    if problem.units.linked:
         return _for_histories(problem, request)
     if any(model.by_sampling for model in problem.models):
         return _by_sampling(problem, request)

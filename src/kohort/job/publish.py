@@ -179,7 +179,7 @@ def publish(prepared: Prepared, recoding: Recoding) -> Published:
     drops = bool(prepared.attributes) and _leaves_out(request)
     if not drops and withheld.any():
         shown = starred([columns[name] for name in generalized])
-        broken = broken_by(request.table_models, prepared.sensitive, prepared.persons, shown)
+        broken = broken_by(request.table_models, prepared.sensitive, prepared.units, shown)
     kept = np.flatnonzero(~withheld) if drops or broken else None
     return Published(prepared.dataset, columns, kept, broken, generalized, files=prepared.files)
 

@@ -20,7 +20,7 @@ from kohort.kernels.grouping import ranges_by_group
 from kohort.pipeline.before_after import Classes, classes_of
 from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
-from kohort.problem.promises import ClassCounts, KAnonymity, LabelledClasses, Model, PersonCells, TableModel
+from kohort.problem.promises import ClassCounts, KAnonymity, LabelledClasses, Model, TableModel
 
 Attempt = tuple[Problem, Solution, Published]
 
@@ -69,10 +69,7 @@ def _keeps(prepared: Prepared, published: Published) -> bool:
     """Whether the classes that would be published keep every promise about all of them."""
     columns = [published.shown.column(attribute.name).codes for attribute in prepared.attributes]
     classes = classes_of(columns, len(published.rows))
-    sizes = classes.sizes
-    if prepared.persons is not None:
-        persons = prepared.persons[published.rows]
-        sizes = PersonCells.from_records(classes.of_record, persons, None, len(sizes)).people
+    sizes = prepared.units.per_class(classes.of_record, classes.sizes, published.rows)
     for model in promised_by_k(prepared):
         held = (
             model.holds_in(_labelled_classes(prepared, classes))

@@ -15,7 +15,8 @@ import pyarrow.compute as pc
 from kohort.data.domain import STAR
 from kohort.errors import InfeasibleError
 from kohort.problem.promises import MODELS, NO_CONTEXT, Model
-from kohort.problem.sensitive import SensitiveAttribute, group_counts
+from kohort.problem.sensitive import SensitiveAttribute
+from kohort.problem.units import Units
 from kohort.verification import Verdict
 
 
@@ -28,29 +29,28 @@ def starred(columns: Sequence[pa.Array | None]) -> np.ndarray:
 def holds_in(
     model: Model,
     sensitive: Mapping[str, SensitiveAttribute],
-    persons: np.ndarray | None,
+    units: Units,
     class_of: np.ndarray,
     records: np.ndarray | slice = slice(None),
 ) -> np.ndarray:
     """Per class whether it satisfies a model; `class_of` is the class of each of these records."""
     of = None if model.attribute is None else sensitive[model.attribute]
-    counts = group_counts(model, of, class_of, persons, records, int(class_of.max(initial=0)) + 1)
+    counts = units.counts(model, of, class_of, records, int(class_of.max(initial=0)) + 1)
     return model.holds(counts, NO_CONTEXT if of is None else of.context)
 
 
 def broken_by(
     models: Sequence[Model],
     sensitive: Mapping[str, SensitiveAttribute],
-    persons: np.ndarray | None,
+    units: Units,
     records: np.ndarray,
 ) -> str | None:
     """The promises that these records break as one class, in words; None if they keep all.
 
     records  per record whether it is one of them
-    persons  the number of each record's person, where people have several
     """
     one_class = np.zeros(int(records.sum()), dtype=np.int64)
-    broken = [model for model in models if not holds_in(model, sensitive, persons, one_class, records)[0]]
+    broken = [model for model in models if not holds_in(model, sensitive, units, one_class, records)[0]]
     return ", ".join(map(_name, broken)) or None
 
 

@@ -27,7 +27,7 @@ def refuse_no_proof(release: Release) -> None:
             "There is no proof to write: the bound of this release is not proven by prices of records. The "
             "algorithm improve proves one, where all quasi-identifiers have hierarchies."
         )
-    whole = problem.persons is None and problem.histories is None and problem.items is None
+    whole = not problem.units.several and not problem.units.linked and problem.items is None
     if not whole or release.files is not None or (release.original_rows < 0).any():
         raise UnsupportedError(
             "A proof can be written for tables with one record per person and without items, ledger releases "

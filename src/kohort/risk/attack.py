@@ -10,7 +10,7 @@ import numpy as np
 
 from kohort.errors import counted, percent
 from kohort.pipeline.before_after import BeforeAfter, Classes, classes_of
-from kohort.problem.histories import Histories
+from kohort.problem.units import Histories
 from kohort.risk.class_tally import class_tally
 from kohort.risk.linkage import ClassIndex, Lookup, leaves_of, look_up
 from kohort.verification.histories import history_of_record
@@ -45,16 +45,16 @@ def look_up_people(
     Candidates are the different people with a record that fits. A person is among them if any record of
     theirs fits, also another one than the one that is known.
     """
-    assert sides.persons is not None
-    known_record = _one_record_each(sides.persons, people, rng)
+    persons = sides.units.persons
+    known_record = _one_record_each(persons, people, rng)
     raw = sides.classes_before(attributes)
-    before = _among(raw, sides.persons, raw.of_record[known_record][:, None], people)
+    before = _among(raw, persons, raw.of_record[known_record][:, None], people)
     shown, coverings = sides.classes_after(attributes), [sides.coverings[a] for a in attributes]
     known = [sides.attributes[a].column.codes[known_record] for a in attributes]
     parts = []
     for block, fits in ClassIndex(shown, coverings).fitting(known):
         fitting = [np.flatnonzero(row) for row in fits]
-        parts.append(_among(shown, sides.persons[sides.rows], fitting, people[block]))
+        parts.append(_among(shown, persons[sides.rows], fitting, people[block]))
     return before, Lookup(
         np.concatenate([part.candidates for part in parts]), np.concatenate([part.place for part in parts])
     )
@@ -88,8 +88,7 @@ def _among(classes: Classes, persons: np.ndarray, fitting: Any, people: np.ndarr
 
 def household_risk(sides: BeforeAfter) -> dict[str, Any]:
     """The risk of members by their own records alone, and that of their households, before and after."""
-    assert sides.histories is not None
-    household = sides.histories.persons
+    household = sides.units.histories.persons
     codes = [attribute.column.codes for attribute in sides.attributes]
     before = _risks(codes, household)
     after = _risks([column.codes for column in sides.labels], household[sides.rows])
@@ -268,13 +267,13 @@ def linkage_attack(sides: BeforeAfter, adversary: Adversary, threshold: float) -
     )
     n_people, picked = _targets(sides, adversary.targets, rng, known_columns=bool(chosen))
     items = None if sides.baskets is None else _items_known(sides, picked, n_items, rng)
-    if sides.histories is not None:
-        before, after = look_up_histories(sides, sides.histories, chosen, picked)
-    elif sides.persons is not None:
+    if sides.units.linked:
+        before, after = look_up_histories(sides, sides.units.histories, chosen, picked)
+    elif sides.units.several:
         before, after = look_up_people(sides, chosen, picked, rng)
     else:
         before, after = look_up(sides, chosen, picked, items)
-    by_record = sides.histories is None and sides.persons is None
+    by_record = not sides.units.linked and not sides.units.several
     found: dict[str, Any] = {
         "known": [names[i] for i in chosen],
         "known_items": n_items,
@@ -310,9 +309,9 @@ def _withheld_maximum(sides: BeforeAfter, targets: np.ndarray, after: Lookup) ->
 
 def _way(sides: BeforeAfter) -> str:
     """How the adversary goes about it, in words."""
-    if sides.histories is not None:
+    if sides.units.linked:
         return "in all records of theirs, and picked a pseudonym that fits"
-    if sides.persons is not None:
+    if sides.units.several:
         return "from one record of theirs, and picked somebody with a record that fits"
     return "and picked a record that fits"
 

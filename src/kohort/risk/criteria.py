@@ -29,6 +29,7 @@ from kohort.data.column import Column
 from kohort.errors import percent
 from kohort.parameters import Seed, Within, check_option
 from kohort.pipeline.before_after import BeforeAfter
+from kohort.problem.units import Units
 from kohort.risk.inference import Fitting, compared, infer, rate
 from kohort.risk.kernels import refined
 from kohort.risk.seen_columns import (
@@ -54,13 +55,13 @@ Predicate = tuple[tuple[int, ...], np.ndarray]
 
 
 def single_out(
-    columns: Sequence[SeenColumn], attempts: int, rng: np.random.Generator, persons: np.ndarray | None = None
+    columns: Sequence[SeenColumn], attempts: int, rng: np.random.Generator, units: Units
 ) -> dict[str, Any]:
     """Attack a table with the rarest predicates found in it; how often they succeed, and blind ones."""
     rarest, predicates = rarest_predicates(columns, attempts, rng)
     blind = [_independent(columns, chosen, rng) for chosen, _ in predicates]
-    hits = int((matches(columns, predicates, persons) == 1).sum())
-    control = int((matches(columns, blind, persons) == 1).sum())
+    hits = int((matches(columns, predicates, units) == 1).sum())
+    control = int((matches(columns, blind, units) == 1).sum())
     n = len(predicates)
     found = compared(rate(hits, n), rate(control, n))
     return found | {"columns": [column.name for column in columns], "rarest": rarest}
@@ -132,17 +133,14 @@ def _independent(
     return chosen, np.array(drawn)
 
 
-def matches(
-    columns: Sequence[SeenColumn], predicates: Sequence[Predicate], persons: np.ndarray | None = None
-) -> np.ndarray:
-    """How many people each predicate fits: original records, unless `persons` says whose each one is.
+def matches(columns: Sequence[SeenColumn], predicates: Sequence[Predicate], units: Units) -> np.ndarray:
+    """How many people each predicate fits, by their original records.
 
     Those that its rarest label covers are looked up, and compared in the other columns.
     """
     indexes = [LabelIndex(column) for column in columns]
     found = [_fitting(indexes, *predicate) for predicate in predicates]
-    whom = found if persons is None else [np.unique(persons[records]) for records in found]
-    return np.array([len(some) for some in whom], dtype=np.int64)
+    return np.array([len(units.different(records)) for records in found], dtype=np.int64)
 
 
 def _fitting(indexes: Sequence[LabelIndex], chosen: tuple[int, ...], labels: np.ndarray) -> np.ndarray:
@@ -194,7 +192,7 @@ def _linked(
     classes = table.classes
     sizes = classes.sizes.astype(np.float64)
     in_second = np.array([sizes[fits].sum() for fits in other])
-    whose = targets if table.persons is None else table.persons[targets]
+    whose = table.units.of(targets)
     hits, control = 0, 0
     for t in range(len(targets)):
         others = np.flatnonzero(whose != whose[t])
@@ -248,7 +246,7 @@ def three_criteria(
     check_option("targets", targets, Annotated[int, Within(1)])
     check_option("seed", seed, Seed)
     sides, run = release.sides, Run(progress=progress)
-    if not sides.attributes or sides.histories is not None:
+    if not sides.attributes or sides.units.linked:
         return None
     people = drawn_targets(sides, targets, np.random.default_rng(seed))
     run.report("singling out", 0.0)
@@ -260,7 +258,7 @@ def three_criteria(
     columns = [column for column in sides.sensitive if len(column.texts) > 1]
     shown = [sides.rows[records] for records in after.records_that_fit(people)] if columns else []
     fitting = Fitting(before.records_that_fit(people) if columns else [], shown)
-    guessed = [infer(fitting, before.known, column, people, seed, sides.persons) for column in columns]
+    guessed = [infer(fitting, before.known, column, people, seed, sides.units) for column in columns]
     return {
         "targets": len(people),
         "of": len(sides.rows) - int(sides.withheld.sum()),
@@ -284,7 +282,7 @@ def _singling_out(release: Release, sides: BeforeAfter, attempts: int, seed: int
             "after": [*shown, *(unchanged(column, sides.rows) for column in more)],
         }
         facts = {
-            side: single_out(columns, attempts, np.random.default_rng(seed), sides.persons)
+            side: single_out(columns, attempts, np.random.default_rng(seed), sides.units)
             for side, columns in of.items()
         }
         found.append({"by": by, **facts, "sentence": singling_out_sentence(**facts, by=by)})

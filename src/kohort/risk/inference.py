@@ -19,6 +19,7 @@ import numpy as np
 
 from kohort.data.column import Column
 from kohort.errors import percent
+from kohort.problem.units import Units
 from kohort.risk.linkage import wilson
 
 
@@ -92,19 +93,19 @@ def infer(
     column: Column,
     targets: np.ndarray,
     seed: int,
-    persons: np.ndarray | None = None,
+    units: Units,
 ) -> dict[str, Any]:
     """Guess the values of a sensitive column, before and after, and from other people alone.
 
     known    per column and original record the value
     targets  original records
-    persons  per original record whose it is; None where everybody has one record
+    units    whose the original records are
     """
     truth, n_values = column.codes[targets], len(column.texts)
     rng = np.random.default_rng(seed)
     before = guess_from_records(fitting.before, column.codes, n_values, rng)
     after = guess_from_records(fitting.after, column.codes, n_values, rng)
-    blind = guess_from_others(known, column, targets, rng, persons)
+    blind = guess_from_others(known, column, targets, rng, units)
     control = rate(int((blind == truth).sum()), len(targets))
 
     def of(guesses: Guesses) -> dict[str, Any]:
@@ -136,10 +137,10 @@ def guess_from_others(
     column: Column,
     targets: np.ndarray,
     rng: np.random.Generator,
-    persons: np.ndarray | None = None,
+    units: Units,
 ) -> np.ndarray:
     """For each target a guess by people who are no targets: by naive Bayes, or the most frequent value."""
-    whose = np.arange(len(column.codes)) if persons is None else persons
+    whose = units.of(np.arange(len(column.codes)))
     others = np.flatnonzero(~np.isin(whose, whose[targets]))
     if not len(others):  # all are targets: nothing was seen of anybody else
         return np.full(len(targets), int(np.argmax(np.bincount(column.codes))))

@@ -142,7 +142,7 @@ def automatic_attempts(release: Release, *, targets: int = 500, seed: int = 0) -
     columns that are published as they are, which an acquaintance may know.
     """
     sides = release.sides
-    if not sides.attributes or sides.histories is not None:
+    if not sides.attributes or sides.units.linked:
         return None
     rng = np.random.default_rng(seed)
     people = drawn_targets(sides, targets, rng)
@@ -169,10 +169,9 @@ def _attempt(
             codes = column.codes[sides.rows[fitting]]
             fitting = fitting[codes == column.codes[person]]
         known += [column.name for column in others]
-    whose = np.arange(sides.n_records) if sides.persons is None else sides.persons
-    people = np.unique(whose[sides.rows[fitting]])
+    people = np.unique(sides.units.of(sides.rows[fitting]))
     alone = len(people) == 1
-    confirmed = bool(alone and people[0] == whose[person])
+    confirmed = bool(alone and people[0] == sides.units.of(np.array([person]))[0])
     return Attempt(person + 1, way, tuple(known), len(people), alone, confirmed)
 
 

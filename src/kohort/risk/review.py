@@ -12,6 +12,7 @@ from kohort.algorithms import Run
 from kohort.errors import InputError, counted, percent
 from kohort.pipeline.before_after import BeforeAfter, classes_of
 from kohort.problem.promises import RiskLimit
+from kohort.problem.units import Units
 from kohort.risk.assess import attributes_of_both, people_fitting, refuse_lacking
 from kohort.risk.knowledge import KnownTable, Sets, sweep
 from kohort.statement import Statement
@@ -30,12 +31,12 @@ def recipient_risks(
     """
     names = [attribute.name for attribute in sides.attributes]
     kept = ~sides.withheld
-    persons = None if sides.persons is None else sides.persons[sides.rows[kept]]
+    units = sides.units.part(sides.rows[kept])
     found = []
     for recipient in recipients:
         known = [names.index(name) for name in recipient.knows] if recipient.knows else range(len(names))
-        before = sizes_by([sides.attributes[c].column.codes for c in known], sides.persons)
-        after = sizes_by([sides.labels[c].codes[kept] for c in known], persons)
+        before = sizes_by([sides.attributes[c].column.codes for c in known], sides.units)
+        after = sizes_by([sides.labels[c].codes[kept] for c in known], units)
         facts = recipient.to_dict() | {
             "known": [names[c] for c in known],
             "before": _figures(before),
@@ -46,17 +47,15 @@ def recipient_risks(
     return found
 
 
-def sizes_by(columns: Sequence[np.ndarray], persons: np.ndarray | None) -> np.ndarray:
+def sizes_by(columns: Sequence[np.ndarray], units: Units) -> np.ndarray:
     """Sizes of the classes of records that look alike in these columns, in people where they are known."""
     if not columns or not len(columns[0]):
         return np.zeros(0, dtype=np.int64)
-    table = KnownTable.of(columns, persons)
+    table = KnownTable.of(columns, units)
     seen: list[np.ndarray] = []
     whole = tuple(range(len(columns)))
     sweep(table, Sets(len(columns), 0, (whole,)), lambda _, sizes: seen.append(sizes))
-    if persons is None:  # a row is a class
-        return table.counts
-    return seen[0]
+    return seen[0] if units.several else table.counts  # a row is a class
 
 
 def _figures(sizes: np.ndarray) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from kohort.data.column import Column
 from kohort.pipeline.before_after import BeforeAfter, Classes, classes_of
+from kohort.problem.units import Units
 from kohort.risk.linkage import ClassIndex
 from kohort.verification.covering import Covering
 
@@ -125,14 +126,14 @@ class Lookups:
     coverings  what the labels of each column cover
     known      per column and original record the value
     record_of  per original record its published one; -1: it has none
-    persons    per original record whose it is; None where everybody has one record
+    units      whose the original records are
     """
 
     labels: Sequence[np.ndarray]
     coverings: Sequence[Covering]
     known: Sequence[np.ndarray]
     record_of: np.ndarray
-    persons: np.ndarray | None = None
+    units: Units
 
     @cached_property
     def classes(self) -> Classes:
@@ -141,8 +142,7 @@ class Lookups:
 
     def own_classes(self, person: int) -> np.ndarray:
         """The classes of the published records of somebody, given by an original record of theirs."""
-        mine = [person] if self.persons is None else np.flatnonzero(self.persons == self.persons[person])
-        records = self.record_of[mine]
+        records = self.record_of[self.units.records_beside(person)]
         return self.classes.of_record[records[records >= 0]]
 
     def fitting(self, columns: Sequence[int], people: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
@@ -168,7 +168,7 @@ def of_original(sides: BeforeAfter) -> Lookups:
     """The original as if it were published."""
     codes = [attribute.column.codes for attribute in sides.attributes]
     coverings = [_itself(attribute.column) for attribute in sides.attributes]
-    return Lookups(codes, coverings, codes, np.arange(sides.n_records), sides.persons)
+    return Lookups(codes, coverings, codes, np.arange(sides.n_records), sides.units)
 
 
 def _itself(column: Column) -> Covering:
@@ -181,4 +181,4 @@ def of_release(sides: BeforeAfter) -> Lookups:
     """The release."""
     known = [attribute.column.codes for attribute in sides.attributes]
     labels = [column.codes for column in sides.labels]
-    return Lookups(labels, sides.coverings, known, sides.published_of, sides.persons)
+    return Lookups(labels, sides.coverings, known, sides.published_of, sides.units)

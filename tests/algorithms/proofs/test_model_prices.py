@@ -22,6 +22,7 @@ from kohort.algorithms.proofs.priced_rules import _most_of_a_value, priced_rule
 from kohort.algorithms.proofs.priced_units import pricing_of
 from kohort.errors import InternalError, UnsupportedError
 from kohort.problem.costs import cost_named
+from kohort.problem.units import People
 from kohort.verification import check_proof
 from model_problems import model_problems
 from small_problems import problem_of
@@ -207,7 +208,7 @@ def test_where_people_have_several_records_the_bound_knows_k_alone():
     columns = {"x": list("aabbccdd"), "s": list("pqpqpqpq")}
     problem = problem_of(columns, {"x": TREE}, 2, models=[ko.LDiversity("s", 2)], sensitive=["s"])
     assert priced_rule(problem) is not None
-    assert priced_rule(replace(problem, persons=np.arange(8) // 2)) is None
+    assert priced_rule(replace(problem, units=People(np.arange(8) // 2))) is None
 
 
 def test_costs_without_a_bound_have_none():

@@ -64,11 +64,11 @@ class GeneralizedTable:
 
     def people(self, classes: ClassTable, levels: Levels) -> np.ndarray:
         """How many people each class has: its records, unless people have several."""
-        if self.cells.persons is None:
+        if not self.cells.units.several:
             return classes.counts
         values = self._values.at(levels)
         class_of = self.class_of(values.rows, classes, levels)
-        return self.cells.people(values.rows, class_of, len(classes.rows))
+        return self.cells.units.per_class(class_of, classes.counts, values.rows)
 
     def class_of(self, cells: np.ndarray, classes: ClassTable, levels: Levels) -> np.ndarray:
         """The class of each of these cells at these levels, in the numbers of the given table."""

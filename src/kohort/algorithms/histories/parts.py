@@ -18,6 +18,7 @@ from kohort.problem.promises import NO_CONTEXT, ClassCounts, Model
 from kohort.problem.promises.over_records import OverRecords, ValueSets
 from kohort.problem.promises.person_cells import representatives
 from kohort.problem.sensitive import SensitiveAttribute
+from kohort.problem.units import Units
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +40,7 @@ def parts_of(problem: Problem) -> list[Part]:
 
     Records in no part are withheld. Raises InfeasibleError where these are more than may be withheld.
     """
-    assert problem.histories is not None
-    patterns, number = problem.histories.patterns()
+    patterns, number = problem.units.histories.patterns()
     rows = _people_by_pattern(problem, number, len(patterns))
     closed: set[Pattern] = set()
     while True:
@@ -56,8 +56,7 @@ def parts_of(problem: Problem) -> list[Part]:
 
 def _people_by_pattern(problem: Problem, number: np.ndarray, n_patterns: int) -> list[np.ndarray]:
     """For each pattern its people by their slots: the number of each record."""
-    histories = problem.histories
-    assert histories is not None
+    histories = problem.units.histories
     records = histories.ordered([a.leaves for a in problem.attributes])
     of_record = number[histories.persons[records]]
     size = np.zeros(n_patterns, dtype=np.int64)
@@ -69,10 +68,9 @@ def _parts(
     problem: Problem, patterns: list[Pattern], rows: list[np.ndarray], closed: set[Pattern]
 ) -> dict[Pattern, Part]:
     """The part of each pattern that is published, where none of the `closed` patterns may be."""
-    assert problem.histories is not None
     people = {pattern: len(found) for pattern, found in zip(patterns, rows)}
     becomes = settled_patterns(people, problem.k, closed)
-    is_bag = problem.histories.slots is None
+    is_bag = problem.units.histories.slots is None
     rng = np.random.default_rng(problem.seed)
     parts: dict[Pattern, list[np.ndarray]] = {}
     for pattern, found in zip(patterns, rows):
@@ -115,8 +113,7 @@ def _holds(problem: Problem, part: Part) -> bool:
 def _refuse_withholding(problem: Problem, withheld: int, by_models: bool) -> None:
     if withheld <= problem.max_withheld:
         return
-    assert problem.histories is not None
-    what = "number of records" if problem.histories.slots is None else "pattern of slots"
+    what = "number of records" if problem.units.histories.slots is None else "pattern of slots"
     why = f"fewer than {problem.k} people" + (" or too few different sensitive values" if by_models else "")
     share = ceil(Fraction(withheld, problem.n_records) * 10_000) / 10_000
     raise InfeasibleError(
@@ -187,14 +184,13 @@ def _wide_models(problem: Problem, records: np.ndarray) -> Wide:
     the values of all records of the people together and, where there are slots, in every slot by itself.
     People without events have no value of a column of the events, so nothing is asked of them there.
     """
-    assert problem.histories is not None
     sensitive: dict[str, SensitiveAttribute] = {}
     models: list[Model] = []
     for model in problem.models:
         if model.attribute is None:
             models.append(model)
             continue
-        if not problem.histories.having(model.attribute, records[:, 0]).all():
+        if not problem.units.histories.having(model.attribute, records[:, 0]).all():
             continue
         of = problem.sensitive[model.attribute]
         codes = of.column.codes[records]
@@ -203,14 +199,14 @@ def _wide_models(problem: Problem, records: np.ndarray) -> Wide:
             models.append(model)
             continue
         models.append(_over_all_records(model, of, codes, sensitive))
-        if problem.histories.slots is not None:
+        if problem.units.histories.slots is not None:
             models += _in_each_slot(model, of, codes, sensitive)
     return sensitive, tuple(models)
 
 
 def _column(of: SensitiveAttribute, codes: np.ndarray, name: str) -> SensitiveAttribute:
     column = replace(of.column, name=name, codes=np.ascontiguousarray(codes))
-    return replace(of, column=column, persons=None)
+    return replace(of, column=column, units=Units())
 
 
 def _over_all_records(

@@ -38,7 +38,7 @@ def refuse_other_models(problem: Problem) -> None:
     Where people have several records, groups are united until such a model holds, as they may have to be
     for the others.
     """
-    for model in problem.models if problem.persons is None else ():
+    for model in () if problem.units.several else problem.models:
         if not model.only_counts:
             _rule(model)
 
@@ -55,15 +55,15 @@ def _rule(model: Model) -> TallyRule:
 
 def only_counts_records(problem: Problem) -> bool:
     """Whether k records are all that a group needs: then groups can be cut freely."""
-    return problem.persons is None and all(model.attribute is None for model in problem.models)
+    return not problem.units.several and all(model.attribute is None for model in problem.models)
 
 
 def units_of(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     """The unit of each record, and the row of each unit: distinct rows by sensitive values and person."""
     unit = problem.rows.of_record.astype(np.int64)
     told_apart = [(s.column.codes, s.n_values) for s in (problem.sensitive[n] for n in _attributes(problem))]
-    if problem.persons is not None:
-        told_apart.append((problem.persons, problem.n_people))
+    if problem.units.several:
+        told_apart.append((problem.units.persons, problem.n_people))
     for codes, n_codes in told_apart:
         _, unit = np.unique(unit * n_codes + codes, return_inverse=True)
     n_units = int(unit.max()) + 1
@@ -96,7 +96,7 @@ def _views(problem: Problem) -> tuple[list[_View], int]:
         assert model.attribute is not None
         sensitive = problem.sensitive[model.attribute]
         stands_for, is_spread = np.arange(sensitive.n_values), False
-        if problem.persons is not None:
+        if problem.units.several:
             stands_for, is_spread = counted_as(model, sensitive.context), model.of_people == "spread"
         key = model.attribute, is_spread, stands_for.tobytes()
         if key not in known:
@@ -164,12 +164,12 @@ def _people(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The person of each unit, and the values that people are spread over; empty if records are counted."""
     nothing = np.empty(0, dtype=np.int64)
-    if problem.persons is None:
+    if not problem.units.several:
         return nothing, nothing, nothing
     person = np.empty(int(unit.max()) + 1, dtype=np.int64)
-    person[unit] = problem.persons
+    person[unit] = problem.units.persons
     spread = [codes for start, codes in looks.items() if is_spread[start]]
-    keys = [problem.persons.astype(np.int64) * len(is_spread) + codes for codes in spread]
+    keys = [problem.units.persons.astype(np.int64) * len(is_spread) + codes for codes in spread]
     whose, own = np.divmod(np.unique(np.concatenate([nothing, *keys])), max(len(is_spread), 1))
     return person, np.searchsorted(whose, np.arange(problem.n_people + 1)), own
 

@@ -84,7 +84,7 @@ def priced_rule(problem: Problem) -> PricedRule | CloseRule | None:
     then the models do not count records. t-closeness is left out where records may be withheld, which changes
     the shares.
     """
-    if problem.persons is not None:
+    if problem.units.several:
         return None
     close = [m for m in problem.models if isinstance(m, TCloseness) and m.distance == "equal"]
     if close and not problem.max_withheld:

@@ -28,7 +28,7 @@ class Tallies(Protocol):
 
 def tallies_of(problem: Problem) -> Tallies:
     """The tallies for a problem: of people where people have several records."""
-    return RecordTallies(problem) if problem.persons is None else PeopleTallies(problem)
+    return PeopleTallies(problem) if problem.units.several else RecordTallies(problem)
 
 
 class RecordTallies:
@@ -64,8 +64,7 @@ class PeopleTallies:
         self._n_values = {name: 1 if name is None else problem.sensitive[name].n_values for name in names}
 
     def of_groups(self, group_of: np.ndarray, records: np.ndarray, n_groups: int) -> Counts:
-        assert self.problem.persons is not None
-        persons = self.problem.persons[records]
+        persons = self.problem.units.of(records)
         return {name: self._pairs(name, group_of, persons, records, n_groups) for name in self._n_values}
 
     def _pairs(

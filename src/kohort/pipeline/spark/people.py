@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,10 @@ import pyarrow as pa
 from kohort.algorithms.mondrian.region_people import PeopleView, counts_of_tallies, views_of
 from kohort.errors import InputError, counted
 from kohort.pipeline.spark.coding import PERSON, counted_values
-from kohort.problem.people_elsewhere import PeopleElsewhere
 from kohort.problem.promises import ClassCounts, Model, PeopleTally, PersonCells
 from kohort.problem.promises.exact import INT64_MAX
 from kohort.problem.sensitive import SensitiveAttribute
+from kohort.problem.units import PeopleElsewhere
 from kohort.tables.spark import quoted
 from kohort.tables.spark_session import spark_failures
 
@@ -91,12 +90,8 @@ def with_people(frame: Any, name: str, seed: int) -> tuple[Any, int]:
 
 def people_of_table(
     frame: Any, sensitive: Mapping[str, SensitiveAttribute], models: Sequence[Model], n_people: int
-) -> tuple[dict[str, SensitiveAttribute], PeopleElsewhere]:
-    """The sensitive columns and the people of a whole table, counted exactly where its records are.
-
-    The columns get the numbers of people that models compare with: everybody spread evenly over their
-    records.
-    """
+) -> PeopleElsewhere:
+    """The people of a whole table, counted exactly where its records are."""
     columns = {name: counted_values(s) for name, s in sensitive.items()}
     contexts = {name: s.context for name, s in sensitive.items()}
     asked = [PeopleView(name, np.arange(s.n_values)) for name, s in sensitive.items()]
@@ -114,12 +109,9 @@ def people_of_table(
     with spark_failures("count the people of the table"):
         records = frame.select(PERSON, *map(quoted, columns)).mapInArrow(cells, PERSON_CELLS)
         found = tallied(records, views, 1)
-    spread = {
-        name: replace(s, overall=_overall(tally.spread()))
-        for (name, s), tally in zip(sensitive.items(), found)
-    }
+    spread = {name: _overall(tally.spread()) for name, tally in zip(sensitive, found)}
     whole = counts_of_tallies(models, found[len(asked) :])
-    return spread, PeopleElsewhere(n_people, dict(zip(models, whole)))
+    return PeopleElsewhere(n_people, dict(zip(models, whole)), spread)
 
 
 def _overall(spread: ClassCounts) -> np.ndarray:

@@ -58,8 +58,9 @@ def prepare_on_spark(table: SparkTable, request: Statement) -> SparkPrepared:
     if person is not None:
         frame, n_people = with_people(frame, person, request.seed)
     if n_people is not None and n_people < table.n_records:
-        spread, elsewhere = people_of_table(frame, plain.sensitive, request.table_models, n_people)
-        found = replace(found, person=person, sensitive=spread, elsewhere=elsewhere)
+        units = people_of_table(frame, plain.sensitive, request.table_models, n_people)
+        sensitive = {name: replace(s, units=units) for name, s in plain.sensitive.items()}
+        found = replace(found, person=person, sensitive=sensitive, units=units)
     return replace(found, frame=_with_pseudonyms(frame, request, table.schema))
 
 
