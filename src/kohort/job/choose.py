@@ -122,7 +122,7 @@ def _for_table(
     elif unmet:
         solver = United(algorithm, unmet, request.diversify_weight)
         parameters |= {"diversify": {"w": request.diversify_weight}}
-    if problem.masses is not None and not algorithm.weighs:
+    if not problem.masses.even and not algorithm.weighs:
         solver = _counting_alike(solver, algorithm)
     if request.suppressed == "star":
         solver = StarsTogether(solver, null_is_star=request.nulls == "star")

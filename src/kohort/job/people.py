@@ -14,7 +14,7 @@ from kohort.errors import InputError, UnsupportedError, counted
 from kohort.problem.attribute import Attribute, PopulationRows
 from kohort.problem.promises import Model, Population
 from kohort.problem.roles import Roles
-from kohort.problem.units import Histories, People, Units
+from kohort.problem.units import Histories, People, Units, Weights
 from kohort.statement import Statement
 from kohort.tables.table import Table
 
@@ -116,21 +116,21 @@ def _checked_slots(dataset: Table, name: str, persons: np.ndarray, nothing: np.n
     return column.codes
 
 
-def weights_of(dataset: Table, roles: Roles) -> np.ndarray | None:
-    """The sampling weight of each record; None without a column of weights.
+def weights_of(dataset: Table, roles: Roles) -> Weights:
+    """The sampling weight of each record; the same for all without a column of weights.
 
     Raises InputError for weights that are missing, or no positive and finite numbers.
     """
     name = roles.only("weight")
     if name is None:
-        return None
+        return Weights()
     weights = record_weights(name, dataset.arrow(name))
     if wrong := int((~((weights > 0) & np.isfinite(weights))).sum()):
         raise InputError(
             f"Column {name!r} has the role weight, and in {counted(wrong, 'record')} it is no positive, "
             "finite number. Correct these, or leave the role out."
         )
-    return weights
+    return Weights(weights)
 
 
 def population_of(models: Sequence[Model]) -> Table | None:

@@ -32,7 +32,7 @@ from kohort.problem.problem import Problem, refuse_many_attributes
 from kohort.problem.promises import ClassCounts, KAnonymity, Model, RiskLimit, TableModel
 from kohort.problem.roles import Roles
 from kohort.problem.sensitive import SensitiveAttribute
-from kohort.problem.units import Units
+from kohort.problem.units import Units, Weights
 from kohort.statement import Statement
 from kohort.statement.columns import TREATMENTS
 from kohort.tables.memory import MemoryTable
@@ -49,7 +49,7 @@ class Prepared:
     sensitive   the sensitive columns by name
     items       what is asked of the column of items; None where there is none
     units       whose the records are, and which are seen together
-    weights     the sampling weight of each record; None where there are none
+    weights     the sampling weight of each record
     files       the two tables that this one was joined from; None where there is one table
     treated     sensitive columns with a treatment, as they are published: promises are about these
     """
@@ -61,7 +61,7 @@ class Prepared:
     sensitive: Mapping[str, SensitiveAttribute]
     items: ItemsProblem | None = None
     units: Units = field(default_factory=Units)
-    weights: np.ndarray | None = None
+    weights: Weights = field(default_factory=Weights)
     files: TwoFiles | None = None
     treated: Mapping[str, pa.Array] = field(default_factory=dict)
 
@@ -93,7 +93,7 @@ class Prepared:
             seed=request.seed,
             items=self.items,
             units=self.units,
-            masses=None if self.weights is None or not cost.is_mean else self.weights / self.weights.mean(),
+            masses=self.weights.scaled() if cost.is_mean else Weights(),
             population=self._population,
         )
 

@@ -19,7 +19,7 @@ from kohort.job.people import weights_of
 from kohort.job.publish import labelled
 from kohort.job.size_counts import SizeCounts
 from kohort.problem.attribute import Attribute
-from kohort.problem.units import Units
+from kohort.problem.units import Units, Weights
 from kohort.tables.memory import MemoryTable
 from kohort.tables.table import Table
 from kohort.verification.covering import Covering, covering_of
@@ -76,7 +76,7 @@ class BeforeAfter:
     rows      per published record its original; records that were left out have none
     withheld  per published record: `*` everywhere, and in no class that keeps the promise
     units     whose the original records are, and which are seen together
-    weights   per original record how many people of the population it stands for; None where all count alike
+    weights   per original record how many people of the population it stands for
     numbers   per original record its number in the table that it is from; None: they are all records of it
     drawn_of  how many records that table has, where these were drawn from it; else None
 
@@ -94,7 +94,7 @@ class BeforeAfter:
     n_records: int
     baskets: BasketPair | None = None
     units: Units = field(default_factory=Units)
-    weights: np.ndarray | None = None
+    weights: Weights = field(default_factory=Weights)
     numbers: np.ndarray | None = None
     drawn_of: int | None = None
 

@@ -25,7 +25,7 @@ from kohort.problem.promises import (
     ValueContext,
 )
 from kohort.problem.sensitive import SensitiveAttribute
-from kohort.problem.units import Units
+from kohort.problem.units import Units, Weights
 
 MOST_ATTRIBUTES = 1_000
 
@@ -47,8 +47,8 @@ class Problem:
     Validates itself: a problem that exists can be solved. `suppression` is the share of records that
     may be withheld. `items` is what is asked of a column of items; without quasi-identifiers it is all there
     is. `units` says whose the records are, and which are seen together.
-    `masses` says how much each record counts in the cost, 1 on average; None where all count the same. The
-    models count records and people, whatever these weigh.
+    `masses` says how much each record counts in the cost, 1 on average. The models count records and people,
+    whatever these weigh.
     `population` is everybody whom some models compare the table with; None where none does.
     """
 
@@ -60,7 +60,7 @@ class Problem:
     seed: int = 0
     items: ItemsProblem | None = None
     units: Units = field(default_factory=Units)
-    masses: np.ndarray | None = None
+    masses: Weights = field(default_factory=Weights)
     population: PopulationRows | None = None
 
     def __post_init__(self) -> None:
@@ -178,9 +178,7 @@ class Problem:
     @cached_property
     def row_masses(self) -> np.ndarray:
         """How much the records of each distinct row count in the cost: their number, unless they weigh."""
-        if self.masses is None:
-            return self.rows.counts
-        return np.bincount(self.rows.of_record, self.masses, minlength=len(self.rows.counts))
+        return self.masses.totals(self.rows.of_record, self.rows.counts)
 
     def survives_unions(self, model: Model) -> bool:
         """Whether the union of two classes that keep the model always keeps it."""

@@ -27,6 +27,30 @@ _NO_EVENTS = frozenset({-1})
 
 
 @dataclass(frozen=True, eq=False)
+class Weights:
+    """How much each record counts; `Weights()`: all count the same."""
+
+    each: np.ndarray = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def even(self) -> bool:
+        """Whether all records count the same."""
+        return not len(self.each)
+
+    def of(self, records: np.ndarray) -> Weights:
+        """The weights of some records."""
+        return self if self.even else Weights(self.each[records])
+
+    def scaled(self) -> Weights:
+        """The same weights in another unit: 1 on average."""
+        return self if self.even else Weights(self.each / self.each.mean())
+
+    def totals(self, group_of: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+        """What the records of each group weigh together, given how many they are."""
+        return sizes if self.even else np.bincount(group_of, self.each, minlength=len(sizes))
+
+
+@dataclass(frozen=True, eq=False)
 class Histories:
     """The records of each person, which a published pseudonym links; `Histories()`: records are not linked.
 

@@ -226,7 +226,7 @@ def _cost_alone(problem: Problem, solver: Solver, run: Run) -> float | None:
     if (
         not isinstance(solver, (HistoryKeeping, MInvariance, Fresh))
         or not problem.cost.adds_up
-        or problem.masses is not None
+        or not problem.masses.even
     ):
         return None
     try:

@@ -210,10 +210,10 @@ def _least_weight(
     sides: BeforeAfter, classes: Classes, records: np.ndarray, kept: np.ndarray
 ) -> float | None:
     """The least sum of the weights of a class's people; one with several records counts by their mean."""
-    if sides.weights is None or not len(kept):
+    if sides.weights.even or not len(kept):
         return None
     there = records >= 0
-    class_of, weights = classes.of_record[there], sides.weights[records[there]]
+    class_of, weights = classes.of_record[there], sides.weights.each[records[there]]
     if sides.units.several:
         n_people = sides.n_people
         keys = class_of * n_people + sides.units.of(records[there])

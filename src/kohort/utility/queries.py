@@ -15,6 +15,7 @@ from kohort.data.column import Column
 from kohort.errors import percent
 from kohort.kernels.threads import in_threads
 from kohort.pipeline.before_after import BasketPair, BeforeAfter, classes_of
+from kohort.problem.units import Weights
 from kohort.utility.query_kernel import answer_counts
 from kohort.verification.covering import Covering
 from kohort.verification.item_coverage import published_nodes
@@ -125,20 +126,20 @@ def answers(sides: BeforeAfter, asked: Sequence[Query], records: np.ndarray) -> 
     coverings = [*sides.coverings, *exact[len(sides.coverings) :]]
     weights, rows = sides.weights, sides.rows[published]
     return (
-        _answer([c[records] for c in raw], None if weights is None else weights[records], exact, asked),
-        _answer([c[published] for c in shown], None if weights is None else weights[rows], coverings, asked),
+        _answer([c[records] for c in raw], weights.of(records), exact, asked),
+        _answer([c[published] for c in shown], weights.of(rows), coverings, asked),
     )
 
 
 def _answer(
     columns: list[np.ndarray],
-    weights: np.ndarray | None,
+    weights: Weights,
     coverings: Sequence[Covering | None],
     asked: Sequence[Query],
 ) -> np.ndarray:
     """The answers about records with these values; with weights, about the population."""
     rows = classes_of(columns, len(columns[0]))
-    counts = rows.sizes if weights is None else np.bincount(rows.of_record, weights)
+    counts = weights.totals(rows.of_record, rows.sizes)
     values = np.ascontiguousarray(rows.codes.astype(np.int32))
     parts = [
         _answer_block(values, counts, coverings, asked[begin : begin + _BLOCK])

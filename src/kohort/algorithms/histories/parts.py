@@ -18,7 +18,7 @@ from kohort.problem.promises import NO_CONTEXT, ClassCounts, Model
 from kohort.problem.promises.over_records import OverRecords, ValueSets
 from kohort.problem.promises.person_cells import representatives
 from kohort.problem.sensitive import SensitiveAttribute
-from kohort.problem.units import Units
+from kohort.problem.units import Units, Weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,14 +145,13 @@ def wide_problem(problem: Problem, part: Part, max_withheld: int = 0) -> Problem
         sensitive=sensitive,
         suppression=min((max_withheld + 0.5) / people, 1.0) if max_withheld else 0.0,
         seed=problem.seed,
-        masses=None if problem.masses is None else _person_masses(problem.masses, part.records),
+        masses=_person_masses(problem.masses, part.records),
     )
 
 
-def _person_masses(masses: np.ndarray, records: np.ndarray) -> np.ndarray:
+def _person_masses(masses: Weights, records: np.ndarray) -> Weights:
     """How much each person counts in the cost of their part: as much as their records on average."""
-    of_person = masses[records].mean(axis=1)
-    return of_person / of_person.mean()
+    return masses if masses.even else Weights(masses.each[records].mean(axis=1)).scaled()
 
 
 _MOST = 1_000
