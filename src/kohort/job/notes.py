@@ -120,7 +120,7 @@ def model_notes(problem: Problem) -> list[str]:
     return [
         note
         for model in problem.models
-        if model.attribute is not None
+        if model.attribute
         for note in model.notes(problem.sensitive[model.attribute].context)
     ]
 

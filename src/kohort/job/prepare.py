@@ -110,10 +110,10 @@ class Prepared:
                 raise InfeasibleError(f"{reason}.")
 
     @property
-    def _population(self) -> PopulationRows | None:
-        """Everybody whom promises compare the table with, in codes; None where none does."""
+    def _population(self) -> PopulationRows:
+        """Everybody whom promises compare the table with, in codes."""
         everybody = population_of(self.request.models)
-        return None if everybody is None else population_rows(everybody, self.attributes)
+        return PopulationRows() if everybody is None else population_rows(everybody, self.attributes)
 
     @property
     def needs_rows(self) -> bool:

@@ -100,7 +100,7 @@ def _labelled_classes(prepared: Prepared, classes: Classes) -> LabelledClasses:
     last leaf as the values of a class need them; a label may be wider, and fit more people.
     """
     population = prepared.problem.population
-    if population is None:
+    if not population.given:
         return LabelledClasses(classes.codes, classes.sizes)
     fitting = [
         _inside(leaves, *_ranges(attribute, classes))

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from kohort.data.domain import STAR
 from kohort.errors import InfeasibleError
-from kohort.problem.promises import MODELS, NO_CONTEXT, Model
+from kohort.problem.promises import MODELS, Model, context_of
 from kohort.problem.sensitive import SensitiveAttribute
 from kohort.problem.units import Units
 from kohort.verification import Verdict
@@ -34,9 +34,8 @@ def holds_in(
     records: np.ndarray | slice = slice(None),
 ) -> np.ndarray:
     """Per class whether it satisfies a model; `class_of` is the class of each of these records."""
-    of = None if model.attribute is None else sensitive[model.attribute]
-    counts = units.counts(model, of, class_of, records, int(class_of.max(initial=0)) + 1)
-    return model.holds(counts, NO_CONTEXT if of is None else of.context)
+    counts = units.counts(model, sensitive, class_of, records, int(class_of.max(initial=0)) + 1)
+    return model.holds(counts, context_of(model, sensitive))
 
 
 def broken_by(
@@ -55,7 +54,7 @@ def broken_by(
 
 
 def _name(model: Model) -> str:
-    return model.name if model.attribute is None else f"{model.name} of {model.attribute!r}"
+    return f"{model.name} of {model.attribute!r}" if model.attribute else model.name
 
 
 def refuse_dropping(broken: str | None, verdict: Verdict | None = None) -> None:

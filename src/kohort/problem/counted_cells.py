@@ -35,7 +35,7 @@ class CountedCells:
 
     @classmethod
     def of(cls, problem: Problem) -> CountedCells:
-        names = sorted({model.attribute for model in problem.models if model.attribute is not None})
+        names = sorted({model.attribute for model in problem.models if model.attribute})
         whose = [problem.units.persons] if problem.units.several else []
         more = [*(_codes(problem, name) for name in names), *whose]
         columns = np.column_stack([problem.leaves, *more]) if more else problem.leaves
@@ -59,7 +59,7 @@ class CountedCells:
     ) -> np.ndarray:
         """Whether each class satisfies a model, where counts[i] records of cells[i] are in class_of[i]."""
         sizes = np.bincount(class_of, weights=counts).astype(np.int64)
-        if model.attribute is None:
+        if not model.attribute:
             return model.holds(ClassCounts.of_sizes(self.units.per_class(class_of, sizes, cells)))
         sensitive = self.problem.sensitive[model.attribute]
         codes, n_values = self.codes[model.attribute][cells], sensitive.n_values

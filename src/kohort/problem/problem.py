@@ -16,13 +16,13 @@ from kohort.problem.costs import Cost
 from kohort.problem.encoding.coded import Coded, DistinctRows
 from kohort.problem.items import ItemsProblem
 from kohort.problem.promises import (
-    NO_CONTEXT,
     ClassCounts,
     KAnonymity,
     LabelledClasses,
     Model,
     TableModel,
     ValueContext,
+    context_of,
 )
 from kohort.problem.sensitive import SensitiveAttribute
 from kohort.problem.units import Units, Weights
@@ -49,7 +49,7 @@ class Problem:
     is. `units` says whose the records are, and which are seen together.
     `masses` says how much each record counts in the cost, 1 on average. The models count records and people,
     whatever these weigh.
-    `population` is everybody whom some models compare the table with; None where none does.
+    `population` is everybody whom some models compare the table with.
     """
 
     attributes: tuple[Attribute, ...]
@@ -61,7 +61,7 @@ class Problem:
     items: ItemsProblem | None = None
     units: Units = field(default_factory=Units)
     masses: Weights = field(default_factory=Weights)
-    population: PopulationRows | None = None
+    population: PopulationRows = field(default_factory=PopulationRows)
 
     def __post_init__(self) -> None:
         if self.attributes:
@@ -77,7 +77,7 @@ class Problem:
             raise InputError("All attribute weights are 0: give at least one quasi-identifier a weight.")
         _one_k(self.models)
         for model in self.models:
-            if model.attribute is not None and model.attribute not in self.sensitive:
+            if model.attribute and model.attribute not in self.sensitive:
                 raise InputError(
                     f"{model.name} names {model.attribute!r}, which is not a sensitive column. "
                     "Give it the role sensitive."
@@ -158,22 +158,18 @@ class Problem:
         self, model: Model, group_of_record: np.ndarray, records: np.ndarray | slice, n_groups: int
     ) -> ClassCounts:
         """The records, or where people have several the people, of each group as the model counts them."""
-        return self.units.counts(model, self.sensitive_of(model), group_of_record, records, n_groups)
+        return self.units.counts(model, self.sensitive, group_of_record, records, n_groups)
 
     def counts_of_whole(self, model: Model) -> ClassCounts:
         """The whole table as one group, as the model counts it.
 
         Of linked records, those that have values in the model's column.
         """
-        return self.units.as_one_class(model, self.sensitive_of(model), self.n_records)
-
-    def sensitive_of(self, model: Model) -> SensitiveAttribute | None:
-        """The attribute that the model is about; None where it only counts."""
-        return None if model.attribute is None else self.sensitive[model.attribute]
+        return self.units.as_one_class(model, self.sensitive, self.n_records)
 
     def context(self, model: Model) -> ValueContext:
         """What the model needs to know of its sensitive attribute."""
-        return NO_CONTEXT if model.attribute is None else self.sensitive[model.attribute].context
+        return context_of(model, self.sensitive)
 
     @cached_property
     def row_masses(self) -> np.ndarray:
@@ -207,7 +203,7 @@ class Problem:
     def _refusal(self, model: Model) -> str | None:
         if isinstance(model, TableModel):
             return model.refusal_in(self._as_one_class())
-        if model.attribute is None and not model.by_sampling:
+        if not model.attribute and not model.by_sampling:
             return None
         whole = self.counts_of_whole(model)
         if self.survives_unions(model) or not self.units.several:
@@ -215,7 +211,7 @@ class Problem:
         return self._refusal_for_people(model, whole)
 
     def _as_one_class(self) -> LabelledClasses:
-        people = None if self.population is None else np.array([self.population.counts.sum()])
+        people = np.full(int(self.population.given), self.population.counts.sum())
         labels = np.zeros((1, len(self.attributes)), dtype=np.int64)
         return LabelledClasses(labels, np.array([self.n_records]), people)
 

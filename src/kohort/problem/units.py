@@ -186,26 +186,31 @@ class Units:
     def counts(
         self,
         model: Model,
-        sensitive: SensitiveAttribute | None,
+        sensitive: Mapping[str, SensitiveAttribute],
         class_of: np.ndarray,
         records: Records,
         n_classes: int,
     ) -> ClassCounts:
         """The counts of each class that a model is to be judged by.
 
-        sensitive  the attribute that the model is about; None where it only counts
+        sensitive  the sensitive columns, that of the model among them
         class_of   the class of each of these records; every class has at least one
         """
-        everybody = n_classes == 1 and isinstance(records, slice) and records == ALL
-        if everybody and not (sensitive is not None and sensitive.column.is_part):
-            return counts_of_all(sensitive, len(class_of))
-        if sensitive is None:
-            return ClassCounts.of_sizes(np.bincount(class_of, minlength=n_classes))
-        return ClassCounts.from_records(class_of, sensitive.column.at(records), n_classes, sensitive.n_values)
+        if not model.attribute:
+            everybody = [len(class_of)]
+            return ClassCounts.of_sizes(everybody if n_classes == 1 else np.bincount(class_of))
+        of = sensitive[model.attribute]
+        if n_classes == 1 and isinstance(records, slice) and records == ALL and not of.column.is_part:
+            there = np.flatnonzero(of.column.counts)  # known already
+            counts = of.column.counts[there]
+            return ClassCounts.from_cells(np.zeros(len(there)), there, counts, 1, of.n_values)
+        return ClassCounts.from_records(class_of, of.column.at(records), n_classes, of.n_values)
 
-    def as_one_class(self, model: Model, sensitive: SensitiveAttribute | None, n_records: int) -> ClassCounts:
+    def as_one_class(
+        self, model: Model, sensitive: Mapping[str, SensitiveAttribute], n_records: int
+    ) -> ClassCounts:
         """All records as one class, as a model counts them: those that have a value in its column."""
-        records = ALL if sensitive is None else self.histories.with_value(sensitive.column.name)
+        records = self.histories.with_value(model.attribute)
         n = n_records if isinstance(records, slice) else len(records)
         return self.counts(model, sensitive, np.zeros(n, dtype=np.int64), records, 1)
 
@@ -254,15 +259,17 @@ class People(Units):
     def counts(
         self,
         model: Model,
-        sensitive: SensitiveAttribute | None,
+        sensitive: Mapping[str, SensitiveAttribute],
         class_of: np.ndarray,
         records: Records,
         n_classes: int,
     ) -> ClassCounts:
-        codes = None if sensitive is None else sensitive.column.at(records)
-        n_values = 1 if sensitive is None else sensitive.n_values
-        cells = PersonCells.from_records(class_of, self.persons[records], codes, n_classes, n_values)
-        return cells.counts_for(model, None if sensitive is None else sensitive.context)
+        persons = self.persons[records]
+        if not model.attribute:
+            return ClassCounts.of_sizes(PersonCells.from_records(class_of, persons, None, n_classes).people)
+        of = sensitive[model.attribute]
+        cells = PersonCells.from_records(class_of, persons, of.column.at(records), n_classes, of.n_values)
+        return cells.counts_for(model, of.context)
 
     def overall(self, column: Column) -> np.ndarray:
         return spread_overall(self.persons, column.codes, len(column.texts))
@@ -287,19 +294,10 @@ class PeopleElsewhere(Units):
     def n_people(self, n_records: int) -> int:
         return self.number_of_people
 
-    def as_one_class(self, model: Model, sensitive: SensitiveAttribute | None, n_records: int) -> ClassCounts:
-        if sensitive is None:
-            return ClassCounts.of_sizes(np.array([self.number_of_people]))
-        return self.whole[model]
+    def as_one_class(
+        self, model: Model, sensitive: Mapping[str, SensitiveAttribute], n_records: int
+    ) -> ClassCounts:
+        return self.whole[model] if model.attribute else ClassCounts.of_sizes([self.number_of_people])
 
     def overall(self, column: Column) -> np.ndarray:
         return self.spread[column.name]
-
-
-def counts_of_all(sensitive: SensitiveAttribute | None, n_records: int) -> ClassCounts:
-    """The counts of all records as one class, which are known already."""
-    if sensitive is None:
-        return ClassCounts.of_sizes(np.array([n_records]))
-    counts = sensitive.column.counts
-    there = np.flatnonzero(counts)
-    return ClassCounts.from_cells(np.zeros(len(there)), there, counts[there], 1, sensitive.n_values)

@@ -45,7 +45,7 @@ def proof_file_of(release: Release) -> ProofFile:
     assert isinstance(proof, PriceProof)
     models = [model for model in problem.models if not isinstance(model, KAnonymity)]
     charge = proof.charge
-    if charge is not None and proof.model is not None and proof.model.attribute is not None:
+    if charge is not None and proof.model is not None and proof.model.attribute:
         texts = problem.sensitive[proof.model.attribute].column.texts
         order = np.argsort(np.array(["" if text is None else text for text in texts], dtype=str))
         proof = replace(proof, charge=charge[:, order])

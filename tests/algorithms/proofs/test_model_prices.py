@@ -49,15 +49,15 @@ def priced_model(problem):
     first = close + [
         m
         for m, share in zip(problem.models, is_share)
-        if share and m.attribute is not None and not isinstance(m, ko.TCloseness)
+        if share and m.attribute and not isinstance(m, ko.TCloseness)
     ]
-    return (first or entropy or [m for m in problem.models if m.attribute is not None])[0]
+    return (first or entropy or [m for m in problem.models if m.attribute])[0]
 
 
 def is_valid_group(problem, records, model):
     def is_valid(places):
         chosen = records[list(places)]
-        asked = [m for m in problem.models if m.attribute is None] + [model]
+        asked = [m for m in problem.models if not m.attribute] + [model]
         alone = problem.varied(models=tuple(asked))
         return bool(alone.satisfied(np.zeros(len(chosen), dtype=np.int64), chosen, 1).all())
 
@@ -180,7 +180,7 @@ def proven(request):
 def test_a_model_raises_the_bound(proven):
     problem, proof, bound = proven
     check_proof(problem, proof, bound)
-    alone = problem.varied(models=tuple(m for m in problem.models if m.attribute is None))
+    alone = problem.varied(models=tuple(m for m in problem.models if not m.attribute))
     _, _, prices = priced(alone, rounds=100)
     assert bound > priced_bound(alone, prices, problem.coded.star_cost) * 1.01
 

@@ -8,6 +8,7 @@ from math import ceil
 
 import numpy as np
 
+from kohort.algorithms.histories.over_records import OverRecords, ValueSets
 from kohort.algorithms.histories.patterns import WITHHELD, Pattern, settled_patterns
 from kohort.data.column import Column
 from kohort.data.counting import distinct_rows
@@ -15,8 +16,7 @@ from kohort.errors import InfeasibleError, UnsupportedError, counted
 from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
 from kohort.problem.promises import NO_CONTEXT, ClassCounts, Model
-from kohort.problem.promises.over_records import OverRecords, ValueSets
-from kohort.problem.promises.person_cells import representatives
+from kohort.problem.promises.counts import representatives
 from kohort.problem.sensitive import SensitiveAttribute
 from kohort.problem.units import Units, Weights
 
@@ -99,7 +99,7 @@ def _holds(problem: Problem, part: Part) -> bool:
     sensitive, models = _wide_models(problem, part.records)
     everybody = np.zeros(len(part.records), dtype=np.int64)
     for model in models:
-        if model.attribute is None:
+        if not model.attribute:
             counts, context = ClassCounts.of_sizes(np.array([len(everybody)])), NO_CONTEXT
         else:
             of = sensitive[model.attribute]
@@ -186,7 +186,7 @@ def _wide_models(problem: Problem, records: np.ndarray) -> Wide:
     sensitive: dict[str, SensitiveAttribute] = {}
     models: list[Model] = []
     for model in problem.models:
-        if model.attribute is None:
+        if not model.attribute:
             models.append(model)
             continue
         if not problem.units.histories.having(model.attribute, records[:, 0]).all():

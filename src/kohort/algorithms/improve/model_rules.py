@@ -55,7 +55,7 @@ def _rule(model: Model) -> TallyRule:
 
 def only_counts_records(problem: Problem) -> bool:
     """Whether k records are all that a group needs: then groups can be cut freely."""
-    return not problem.units.several and all(model.attribute is None for model in problem.models)
+    return not problem.units.several and all(not model.attribute for model in problem.models)
 
 
 def units_of(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
@@ -93,7 +93,6 @@ def _views(problem: Problem) -> tuple[list[_View], int]:
     known: dict[tuple[str, bool, bytes], _View] = {}
     views, end = [], 0
     for model in _of_values(problem):
-        assert model.attribute is not None
         sensitive = problem.sensitive[model.attribute]
         stands_for, is_spread = np.arange(sensitive.n_values), False
         if problem.units.several:
@@ -118,7 +117,6 @@ def promises_of(problem: Problem, unit: np.ndarray, n_slots: int, n_tallies: int
     low, high = np.zeros((len(models), n_values)), np.ones((len(models), n_values))
     share, is_spread = np.zeros(n_values), np.zeros(n_values, dtype=bool)
     for number, (model, view) in enumerate(zip(models, views)):
-        assert model.attribute is not None
         sensitive, rule = problem.sensitive[model.attribute], _rule(model)
         values = slice(view.start, view.start + sensitive.n_values)
         rules[number] = _KINDS[rule.kind], values.start, values.stop, rule.limit
@@ -130,8 +128,7 @@ def promises_of(problem: Problem, unit: np.ndarray, n_slots: int, n_tallies: int
         if rule.band is not None:
             low[number, values], high[number, values] = rule.band(share[values])
     looks = {
-        v.start: v.stands_for[problem.sensitive[m.attribute or ""].column.codes]
-        for m, v in zip(models, views)
+        v.start: v.stands_for[problem.sensitive[m.attribute].column.codes] for m, v in zip(models, views)
     }
     value = np.empty((int(unit.max()) + 1, len(looks)), dtype=np.int64)
     for place, codes in enumerate(looks.values()):
@@ -189,9 +186,9 @@ def promises_for(promises: Promises, units: np.ndarray) -> Promises:
 
 def _of_values(problem: Problem) -> list[Model]:
     """The models about sensitive values that are rules for compiled code."""
-    return [m for m in problem.models if m.attribute is not None and m.tally_rule() is not None]
+    return [m for m in problem.models if m.attribute and m.tally_rule() is not None]
 
 
 def _attributes(problem: Problem) -> list[str]:
     """The sensitive attributes that some model is about."""
-    return list(dict.fromkeys(model.attribute or "" for model in _of_values(problem)))
+    return list(dict.fromkeys(model.attribute for model in _of_values(problem)))

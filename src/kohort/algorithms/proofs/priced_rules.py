@@ -132,7 +132,7 @@ def _is_about_entropy(model: Model) -> bool:
 
 
 def _rule(problem: Problem, model: Model) -> PricedRule | None:
-    if model.attribute is None:
+    if not model.attribute:
         return None
     sensitive, share = problem.sensitive[model.attribute], _share(model)
     codes, n_values = sensitive.column.codes.astype(np.int64), sensitive.n_values

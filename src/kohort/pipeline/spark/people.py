@@ -103,7 +103,7 @@ def people_of_table(
             nowhere = np.zeros(batch.num_rows, dtype=np.int64)
             codes = {name: column.codes_of(batch.column(name)) for name, column in columns.items()}
             for place, view in enumerate(views):
-                of_view = None if view.attribute is None else codes[view.attribute]
+                of_view = codes[view.attribute] if view.attribute else None
                 yield cells_batch(place, view.cells(nowhere, person, of_view, 1), people)
 
     with spark_failures("count the people of the table"):
