@@ -161,7 +161,7 @@ def _recipient_limits(published: Table, request: Statement, recipient: Recipient
         words = "People have several records, which cannot be counted as people in the release alone"
         return Check(f"risk for {recipient.name}", None, f"{words}: see the dossier for {recipient.name}.")
     names = recipient.knows or request.roles.having("quasi-identifier")
-    sizes = sizes_by([published.column(name).codes for name in names], None)
+    sizes = sizes_by([published.column(name).codes for name in names], Units())
     verdicts = limit_verdicts(sizes, _limits(request))
     risk = percent(1 / int(sizes.min())) if len(sizes) else percent(0.0)
     detail = f"By what {recipient.name} may know, somebody is found with a chance of at most {risk}."

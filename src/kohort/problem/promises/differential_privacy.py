@@ -51,6 +51,7 @@ class DifferentialPrivacy(Model):
     stops: ClassVar[str] = "learning whether anybody is in the table, whatever else is known about them"
     leaves: ClassVar[str] = "what is true of people in general; a second release of the same people adds up"
     typical: ClassVar[str] = "epsilon: 1, delta: 1e-6"
+    attribute = ""
     epsilon: Annotated[Number, _EPSILON]
     delta: Annotated[Number, Exact("a number > 0 and < 1", lambda number: 0 < number < 1)]
     levels: Any = None

@@ -79,7 +79,7 @@ Positive = Annotated[Number, Exact("a number > 0", lambda number: number > 0)]
 
 def read_parameters(instance: Any) -> None:
     """Read the fields of a promise as their annotations say; what is left out stays None."""
-    kind = type(instance)
+    kind: Any = type(instance)
     for name, annotation in annotations_of(kind).items():
         value = getattr(instance, name)
         for mark in getattr(annotation, "__metadata__", ()):

@@ -43,6 +43,7 @@ class KmAnonymity(Promise):
     leaves: ClassVar[str] = "whoever knows more items, and learning an item that all these baskets have"
     typical: ClassVar[str] = "m: 2, with k: 5"
     only_counts: ClassVar[bool] = True
+    attribute = ""
     k: AtLeastOne
     m: AtLeastOne
 
@@ -258,6 +259,7 @@ class RhoUncertainty(ItemInference):
     typical: ClassVar[str] = "rho: 0.5"
     strict: ClassVar[bool] = True
     knows_sensitive: ClassVar[bool] = True
+    attribute = ""
     sensitive: Annotated[Sequence[str], ItemTexts()]
     rho: Confidence
     m: AtLeastOne = 0

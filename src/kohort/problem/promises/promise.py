@@ -41,7 +41,7 @@ class Promise(ABC):
     leaves: ClassVar[str]
     typical: ClassVar[str]
     only_counts: ClassVar[bool] = False
-    attribute: str = ""
+    attribute: str
 
     def __post_init__(self) -> None:
         read_parameters(self)
@@ -276,6 +276,7 @@ class TableModel(Model):
     """
 
     of_table: ClassVar[bool] = True
+    attribute = ""
 
     @abstractmethod
     def holds_in(self, table: LabelledClasses) -> np.ndarray:

@@ -40,6 +40,7 @@ class KAnonymity(Model):
     stops: ClassVar[str] = "finding the record of a person by what one knows about them"
     leaves: ClassVar[str] = "learning what all records of a class share"
     typical: ClassVar[str] = "k: 5 inside an office, 10 to 20 for the public"
+    attribute = ""
     k: AtLeastOne
 
     @property
@@ -102,6 +103,7 @@ class RiskLimit(Model):
     stops: ClassVar[str] = "finding the record of a person more often than a stated limit allows"
     leaves: ClassVar[str] = "learning what all records of a class share"
     typical: ClassVar[str] = "limit: 0.09"
+    attribute = ""
     limit: Annotated[Number, _RISK]
     of: Annotated[str, OneOf(("maximum", "average"))] = "maximum"
     against: Annotated[str, OneOf(("sample", "population"))] = "sample"
