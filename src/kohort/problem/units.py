@@ -41,6 +41,10 @@ class Weights:
         """The weights of some records."""
         return self if self.even else Weights(self.each[records])
 
+    def per_record(self, n_records: int) -> np.ndarray:
+        """The weight of each record."""
+        return np.ones(n_records) if self.even else self.each
+
     def scaled(self) -> Weights:
         """The same weights in another unit: 1 on average."""
         return self if self.even else Weights(self.each / self.each.mean())
