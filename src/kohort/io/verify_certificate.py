@@ -134,7 +134,7 @@ def verify_certified(
     models = [model for model in promised if not _needs_spec(model)]
     if certificate.counted == "people":  # what is left is necessary for people, too
         models = [model for model in models if model.survives_unions_of_people]
-    published.require([model.attribute for model in models if model.attribute is not None])
+    published.require([model.attribute for model in models if model.attribute])
     units, by = RECORDS, certificate.linked
     if by is not None:
         units = linked(published, by.person, by.slot, joined.eventless)
