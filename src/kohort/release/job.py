@@ -12,7 +12,7 @@ from kohort.algorithms import ALGORITHMS, Progress, Run, Stop
 from kohort.algorithms.again.fresh import Fresh
 from kohort.algorithms.again.history_keeping import HistoryKeeping
 from kohort.algorithms.again.m_invariance import MInvariance
-from kohort.algorithms.kernels.group_costs import costs_by_group
+from kohort.algorithms.kernels.costs import costs_by_group
 from kohort.algorithms.solver import Solver
 from kohort.errors import InfeasibleError, InternalError
 from kohort.job.again.counterfeits import n_counterfeits, refuse_counterfeits, with_counterfeits

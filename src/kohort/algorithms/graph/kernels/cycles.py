@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kohort.algorithms.kernels.group_costs import cost_without
+from kohort.algorithms.kernels.costs import cost_without
 from kohort.kernels.compiled import kernel
 
 

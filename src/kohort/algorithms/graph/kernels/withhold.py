@@ -6,7 +6,7 @@ import heapq
 
 import numpy as np
 
-from kohort.algorithms.kernels.group_costs import cost_without
+from kohort.algorithms.kernels.costs import cost_without
 from kohort.kernels.compiled import kernel
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kohort.algorithms.kernels.generalization import lowest_node, ones, range_cost
+from kohort.algorithms.kernels.costs import lowest_node, ones, range_cost
 from kohort.algorithms.mondrian.kernels.cut_table import BY_CHILD, BY_FREQUENCY, BY_VALUE, SAMPLE, Sample
 from kohort.algorithms.mondrian.kernels.group_summaries import (
     absorb,

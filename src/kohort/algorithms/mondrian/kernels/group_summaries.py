@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kohort.algorithms.kernels.generalization import part_cost
+from kohort.algorithms.kernels.costs import part_cost
 from kohort.algorithms.mondrian.kernels.cut_table import Summary
 from kohort.kernels.compiled import lean
 from kohort.problem.encoding.layout import SET
