@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from kohort.algorithms.items.vertical import VerticalItems as VerticalItems
     from kohort.algorithms.microaggregation.mdav import Mdav as Mdav
     from kohort.algorithms.mondrian.mondrian import Mondrian as Mondrian
-    from kohort.algorithms.schemes.bottom_up import BottomUp as BottomUp
+    from kohort.algorithms.schemes.enumeration import BottomUp as BottomUp
+    from kohort.algorithms.schemes.enumeration import TopDownSearch as TopDownSearch
     from kohort.algorithms.schemes.optimal_recoding import OptimalRecoding as OptimalRecoding
-    from kohort.algorithms.schemes.top_down_search import TopDownSearch as TopDownSearch
     from kohort.api import anonymize as anonymize
     from kohort.api import apply_maps as apply_maps
     from kohort.api import attack_releases as attack_releases
@@ -101,7 +101,7 @@ _HOMES = {
     "AlphaDeassociation": "kohort.problem.promises",
     "AprioriItems": "kohort.algorithms.items.apriori",
     "BetaLikeness": "kohort.problem.promises",
-    "BottomUp": "kohort.algorithms.schemes.bottom_up",
+    "BottomUp": "kohort.algorithms.schemes.enumeration",
     "DeltaDisclosure": "kohort.problem.promises",
     "DeltaPresence": "kohort.problem.promises",
     "DifferentialPrivacy": "kohort.problem.promises",
@@ -152,7 +152,7 @@ _HOMES = {
     "TCloseness": "kohort.problem.promises",
     "ThreeAnonymity": "kohort.algorithms.graph.three_anonymity",
     "TopDown": "kohort.algorithms.alpha_k.top_down",
-    "TopDownSearch": "kohort.algorithms.schemes.top_down_search",
+    "TopDownSearch": "kohort.algorithms.schemes.enumeration",
     "TwoAnonymity": "kohort.algorithms.graph.two_anonymity",
     "UnsupportedError": "kohort.errors",
     "Verdict": "kohort.verification",

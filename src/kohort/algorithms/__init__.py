@@ -69,8 +69,8 @@ ALGORITHMS: Registry[type[Algorithm]] = Registry(
         "three-anonymity": "graph.three_anonymity:ThreeAnonymity",
         "optimal": "closed_records.optimal:Optimal",
         "optimal-recoding": "schemes.optimal_recoding:OptimalRecoding",
-        "bottom-up": "schemes.bottom_up:BottomUp",
-        "top-down-search": "schemes.top_down_search:TopDownSearch",
+        "bottom-up": "schemes.enumeration:BottomUp",
+        "top-down-search": "schemes.enumeration:TopDownSearch",
     },
 )
 

@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 
 from by_definition.part_costs import best_partition, block_cost
 from by_definition.schemes import set_partitions
-from kohort.algorithms.schemes.kernels.best_sets import best_sets, potentials
-from kohort.algorithms.schemes.kernels.part_costs import best_runs, run_costs, set_costs
+from kohort.algorithms.schemes.kernels.blocks import best_runs, best_sets, potentials, run_costs, set_costs
 from kohort.algorithms.schemes.kernels.recoding_bounds import (
     LOST,
     class_costs,

@@ -11,13 +11,12 @@ import kohort as ko
 from by_definition.schemes import best_recoding, recoding_cost
 from kohort.algorithms import Run
 from kohort.algorithms.schemes import branch_and_bound
-from kohort.algorithms.schemes.bottom_up import BottomUp
 from kohort.algorithms.schemes.branch_and_bound import BranchAndBound
+from kohort.algorithms.schemes.enumeration import BottomUp, TopDownSearch
 from kohort.algorithms.schemes.optimal_recoding import OptimalRecoding, from_fewer_columns, warm_starts
 from kohort.algorithms.schemes.partition_space import blocks_of
 from kohort.algorithms.schemes.pricing import Pricing
 from kohort.algorithms.schemes.scheme_spaces import SCHEMES, scheme_spaces
-from kohort.algorithms.schemes.top_down_search import TopDownSearch
 from kohort.errors import InputError, UnsupportedError
 from small_problems import ShortRun, problem_of
 from strategies import PLAIN_TEXTS, hierarchies

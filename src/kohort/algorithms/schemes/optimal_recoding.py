@@ -9,8 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from kohort.algorithms.run import Run
-from kohort.algorithms.schemes.branch_and_bound import BranchAndBound
-from kohort.algorithms.schemes.descent import Descent
+from kohort.algorithms.schemes.branch_and_bound import BranchAndBound, Descent
 from kohort.algorithms.schemes.pricing import Pricing, Recoded
 from kohort.algorithms.schemes.scheme_search import SchemeSearch, as_partitions
 from kohort.algorithms.schemes.undecided_sets import MOST_SIBLINGS
