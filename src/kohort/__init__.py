@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from kohort.algorithms.graph.three_anonymity import ThreeAnonymity as ThreeAnonymity
     from kohort.algorithms.graph.two_anonymity import TwoAnonymity as TwoAnonymity
     from kohort.algorithms.improve.improve import Improve as Improve
-    from kohort.algorithms.items.apriori import AprioriItems as AprioriItems
-    from kohort.algorithms.items.direct import DirectItems as DirectItems
+    from kohort.algorithms.items.cuts import AprioriItems as AprioriItems
+    from kohort.algorithms.items.cuts import DirectItems as DirectItems
+    from kohort.algorithms.items.cuts import VerticalItems as VerticalItems
     from kohort.algorithms.items.improve import ImproveItems as ImproveItems
     from kohort.algorithms.items.local import LocalItems as LocalItems
     from kohort.algorithms.items.optimal import OptimalItems as OptimalItems
-    from kohort.algorithms.items.vertical import VerticalItems as VerticalItems
     from kohort.algorithms.microaggregation.mdav import Mdav as Mdav
     from kohort.algorithms.mondrian.mondrian import Mondrian as Mondrian
     from kohort.algorithms.schemes.enumeration import BottomUp as BottomUp
@@ -99,13 +99,13 @@ if TYPE_CHECKING:
 _HOMES = {
     "Agglomerative": "kohort.algorithms.clustering.agglomerative",
     "AlphaDeassociation": "kohort.problem.promises",
-    "AprioriItems": "kohort.algorithms.items.apriori",
+    "AprioriItems": "kohort.algorithms.items.cuts",
     "BetaLikeness": "kohort.problem.promises",
     "BottomUp": "kohort.algorithms.schemes.enumeration",
     "DeltaDisclosure": "kohort.problem.promises",
     "DeltaPresence": "kohort.problem.promises",
     "DifferentialPrivacy": "kohort.problem.promises",
-    "DirectItems": "kohort.algorithms.items.direct",
+    "DirectItems": "kohort.algorithms.items.cuts",
     "Forest": "kohort.algorithms.graph.forest",
     "FullDomain": "kohort.algorithms.full_domain.full_domain",
     "Hierarchy": "kohort.data.hierarchy",
@@ -156,7 +156,7 @@ _HOMES = {
     "TwoAnonymity": "kohort.algorithms.graph.two_anonymity",
     "UnsupportedError": "kohort.errors",
     "Verdict": "kohort.verification",
-    "VerticalItems": "kohort.algorithms.items.vertical",
+    "VerticalItems": "kohort.algorithms.items.cuts",
     "__version__": "kohort.version",
     "anonymize": "kohort.api",
     "apply_maps": "kohort.api",

@@ -77,11 +77,11 @@ ALGORITHMS: Registry[type[Algorithm]] = Registry(
 ITEMS_ALGORITHMS: Registry[type[ItemsAlgorithm]] = Registry(
     __name__,
     {
-        "apriori-items": "items.apriori:AprioriItems",
+        "apriori-items": "items.cuts:AprioriItems",
         "local-items": "items.local:LocalItems",
         "improve-items": "items.improve:ImproveItems",
-        "vertical-items": "items.vertical:VerticalItems",
-        "direct-items": "items.direct:DirectItems",
+        "vertical-items": "items.cuts:VerticalItems",
+        "direct-items": "items.cuts:DirectItems",
         "optimal-items": "items.optimal:OptimalItems",
     },
 )

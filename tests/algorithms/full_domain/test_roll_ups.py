@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from alpha_tables import PEOPLE, TABLE_5, released
 from kohort.algorithms.full_domain import roll_ups
-from kohort.algorithms.full_domain.generalized_table import GeneralizedTable
-from kohort.algorithms.full_domain.roll_ups import RollUps
+from kohort.algorithms.full_domain.generalized_table import GeneralizedTable, RollUps
 from strategies import cases
 
 small_cases = cases(kinds=("integer", "plain"), free=False, labels=("hierarchy",), max_records=12)

@@ -20,10 +20,9 @@ from by_definition.mondrian import (
     value_cuts,
 )
 from cutting_steps import deal_out, find_cuts, part_records, table_in_order
-from kohort.algorithms.mondrian.cut_table import new_workspace
+from kohort.algorithms.mondrian.cutting import new_workspace
+from kohort.algorithms.mondrian.kernels.bins import child_bins, cost_of, pool_children, summarize
 from kohort.algorithms.mondrian.kernels.cut_table import Sample, Summary
-from kohort.algorithms.mondrian.kernels.group_summaries import cost_of, summarize
-from kohort.algorithms.mondrian.kernels.node_children import child_bins, pool_children
 from kohort.kernels.grouping import ranges_by_group
 from strategies import cases
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from kohort.algorithms.algorithm import Algorithm
-from kohort.algorithms.alpha_k.alpha_demands import (
+from kohort.algorithms.alpha_k.top_down import (
     Demand,
     alpha_demands,
     alpha_k_models,

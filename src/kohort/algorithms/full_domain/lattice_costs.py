@@ -10,8 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from kohort.algorithms.full_domain.generalized_table import GeneralizedTable
-from kohort.algorithms.full_domain.roll_ups import ClassTable, Levels
+from kohort.algorithms.full_domain.generalized_table import ClassTable, GeneralizedTable, Levels
 from kohort.data.domain import GeneralizedValues
 from kohort.problem.attribute import Attribute
 from kohort.problem.costs import CellCost, Cost

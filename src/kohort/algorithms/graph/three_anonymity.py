@@ -10,7 +10,7 @@ import numpy as np
 
 from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.graph.fixed_k import better_bound, proven_factor, refuse_other_k
-from kohort.algorithms.graph.kernels.cycles import cut_cycle, walk_cycles
+from kohort.algorithms.graph.kernels.groups import cut_cycle, walk_cycles
 from kohort.algorithms.graph.two_factor import TwoFactor, lightest_cycles
 from kohort.algorithms.out_of_time import SHARE_BEFORE, mondrian_instead
 from kohort.algorithms.proofs.charge_bound import charge_bound

@@ -10,7 +10,7 @@ import numpy as np
 from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.graph.edge_cover import EdgeCover, least_edge_cover
 from kohort.algorithms.graph.fixed_k import better_bound, proven_factor, refuse_other_k
-from kohort.algorithms.graph.kernels.cover_stars import centers_of_cover, pair_leaves
+from kohort.algorithms.graph.kernels.groups import centers_of_cover, pair_leaves
 from kohort.algorithms.out_of_time import SHARE_BEFORE, mondrian_instead
 from kohort.algorithms.proofs.charge_bound import charge_bound
 from kohort.algorithms.proofs.neighbour_graph import NeighbourGraph, is_binary

@@ -12,12 +12,18 @@ from typing import Protocol
 
 import numpy as np
 
-from kohort.algorithms.mondrian.cut_table import children_of
+from kohort.algorithms.mondrian.cutting import children_of
 from kohort.algorithms.mondrian.kernels.cut_table import BY_CHILD, SAMPLE, Children, Rules
 from kohort.algorithms.mondrian.region_cuts import BinCounts, Trial, question_of
-from kohort.algorithms.mondrian.region_people import kept_by_people
-from kohort.algorithms.mondrian.region_records import Borrowing, Lending, Question
-from kohort.algorithms.mondrian.region_tree import NodeCut, Regions, RegionTree
+from kohort.algorithms.mondrian.region_records import (
+    Borrowing,
+    Lending,
+    NodeCut,
+    Question,
+    Regions,
+    RegionTree,
+    kept_by_people,
+)
 from kohort.algorithms.run import Run
 from kohort.problem.problem import Problem
 from kohort.problem.promises import ClassCounts

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kohort.algorithms.mondrian.kernels.bins import pool_children
 from kohort.algorithms.mondrian.kernels.cut_table import BY_CHILD, BY_FREQUENCY, Children
-from kohort.algorithms.mondrian.kernels.node_children import pool_children
-from kohort.algorithms.mondrian.region_records import Borrowing, Question
-from kohort.algorithms.mondrian.region_tree import NodeCut
+from kohort.algorithms.mondrian.region_records import Borrowing, NodeCut, Question
 from kohort.problem.encoding.layout import Tables
 from kohort.problem.problem import Problem
 from kohort.problem.promises import ClassCounts

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kohort.algorithms.mondrian.region_people import PeopleView, counts_of_tallies, views_of
+from kohort.algorithms.mondrian.region_records import PeopleView, counts_of_tallies, views_of
 from kohort.errors import InputError, counted
 from kohort.pipeline.spark.coding import PERSON, counted_values
 from kohort.problem.people_elsewhere import PeopleElsewhere

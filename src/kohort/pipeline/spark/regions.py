@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.algorithms import Run, Solver
-from kohort.algorithms.mondrian.region_tree import Regions
+from kohort.algorithms.mondrian.region_records import Regions
 from kohort.job.publish import labelled
 from kohort.kernels.compile_time import compile_clock
 from kohort.pipeline.spark.arranging import LABELS, dealt, dealt_by_class, gathered

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kohort.algorithms.mondrian.kernels.node_children import largest_and_smallest, pool_children
+from kohort.algorithms.mondrian.kernels.bins import largest_and_smallest, pool_children
 from kohort.kernels.compiled import lean
 
 _IN_A_MASK = 30  # parts that the bits of a note can stand for
