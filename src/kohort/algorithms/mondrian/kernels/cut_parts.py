@@ -91,15 +91,11 @@ def parts_hold(persons, space, k, start, part, n_parts):
 
 @lean
 def _count_parts(persons, marks, start, part, size, people):
-    """Count the records of each part, and its people (the records, where each is of another person)."""
+    """Count the records of each part, and its people."""
     size[:] = 0
     for i in range(len(part)):
         size[part[i]] += 1
-    if len(persons):
-        people_of_parts(persons, marks, Sample(start, 1, len(part), 1), part, people)
-    else:
-        for p in range(len(size)):
-            people[p] = size[p]
+    people_of_parts(persons, marks, Sample(start, 1, len(part), 1), part, size, people)
 
 
 @lean
