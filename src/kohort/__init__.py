@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from kohort.algorithms.clustering.sequential import Sequential as Sequential
     from kohort.algorithms.full_domain.full_domain import FullDomain as FullDomain
     from kohort.algorithms.full_domain.incognito import Incognito as Incognito
+    from kohort.algorithms.graph.fixed_k import ThreeAnonymity as ThreeAnonymity
+    from kohort.algorithms.graph.fixed_k import TwoAnonymity as TwoAnonymity
     from kohort.algorithms.graph.forest import Forest as Forest
-    from kohort.algorithms.graph.three_anonymity import ThreeAnonymity as ThreeAnonymity
-    from kohort.algorithms.graph.two_anonymity import TwoAnonymity as TwoAnonymity
     from kohort.algorithms.improve.improve import Improve as Improve
     from kohort.algorithms.items.cuts import AprioriItems as AprioriItems
     from kohort.algorithms.items.cuts import DirectItems as DirectItems
@@ -150,10 +150,10 @@ _HOMES = {
     "RiskLimit": "kohort.problem.promises",
     "Sequential": "kohort.algorithms.clustering.sequential",
     "TCloseness": "kohort.problem.promises",
-    "ThreeAnonymity": "kohort.algorithms.graph.three_anonymity",
+    "ThreeAnonymity": "kohort.algorithms.graph.fixed_k",
     "TopDown": "kohort.algorithms.alpha_k.top_down",
     "TopDownSearch": "kohort.algorithms.schemes.enumeration",
-    "TwoAnonymity": "kohort.algorithms.graph.two_anonymity",
+    "TwoAnonymity": "kohort.algorithms.graph.fixed_k",
     "UnsupportedError": "kohort.errors",
     "Verdict": "kohort.verification",
     "VerticalItems": "kohort.algorithms.items.cuts",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from kohort.algorithms.graph.edges import NO_EDGES, Edges, components
 from kohort.algorithms.kernels.nearest_rows import BoxTree, box_tree
 from kohort.algorithms.programs import Program, solve_program
 from kohort.algorithms.proofs.neighbour_graph import NeighbourGraph, near_pairs, near_rows
@@ -17,34 +18,6 @@ _MOST_PAIRS = 4_000_000  # pairs considered in one round of pricing
 _MOST_ROUNDS = 200
 _PATIENCE = 4  # rounds of cuts that do not raise the bound
 _PAIRS_AT_A_TIME = 4  # times the number of records: pairs that enter the program in one round
-
-
-@dataclass(frozen=True, eq=False)
-class Edges:
-    """Edges between places of the box tree, one < other, sorted."""
-
-    one: np.ndarray
-    other: np.ndarray
-    weight: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.weight)
-
-    @property
-    def keys(self) -> np.ndarray:
-        return self.one.astype(np.int64) * 2**31 + self.other
-
-    def subset(self, chosen: np.ndarray) -> Edges:
-        return Edges(self.one[chosen], self.other[chosen], self.weight[chosen])
-
-    def joined(self, more: Edges) -> Edges:
-        """The union of two sets of edges, each edge once."""
-        both = Edges(
-            np.concatenate([self.one, more.one]),
-            np.concatenate([self.other, more.other]),
-            np.concatenate([self.weight, more.weight]),
-        )
-        return both.subset(np.unique(both.keys, return_index=True)[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +40,7 @@ class CycleSearch:
     def edges(self, one: np.ndarray, other: np.ndarray) -> Edges:
         one, other = np.minimum(one, other), np.maximum(one, other)
         weight = self.graph.distances(self.rows[one], self.rows[other])
-        return Edges(one, other, weight).joined(Edges(one[:0], other[:0], weight[:0]))
+        return Edges(one, other, weight).joined(NO_EDGES)
 
     def first_edges(self, run: Run) -> Edges | None:
         """Edges to near vertices, and a cycle through all vertices, so that a solution exists.
@@ -95,7 +68,7 @@ class CycleSearch:
         """
         found = near_pairs(self.graph.tables, self.tree, price + slack / 2, _MOST_PAIRS, run)
         if found is None:
-            return Edges(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0)), False
+            return NO_EDGES, False
         pairs, weight = found
         complete = len(pairs) <= _MOST_PAIRS
         return Edges(pairs[:, 0], pairs[:, 1], weight), complete
@@ -210,7 +183,7 @@ def _broken_cuts(edges: Edges, x: np.ndarray, n: int) -> list[BlossomCut]:
     found = []
     for least in (1e-6, 0.1, 0.3):
         between = np.flatnonzero((x > least) & (x < 1 - least))
-        for piece in _pieces(edges.subset(between), n):
+        for piece in components(edges.subset(between), n, least=2):
             handle = np.zeros(n, dtype=bool)
             handle[piece] = True
             leaving = np.flatnonzero((handle[edges.one] != handle[edges.other]) & (x > 0.5))
@@ -221,21 +194,6 @@ def _broken_cuts(edges: Edges, x: np.ndarray, n: int) -> list[BlossomCut]:
             if len(leaving) and inside + x[leaving].sum() > most + 0.02:
                 found.append(BlossomCut(handle, edges.subset(leaving).keys, float(most)))
     return found
-
-
-def _pieces(edges: Edges, n: int) -> list[np.ndarray]:
-    """The connected components that have edges."""
-    return [piece for piece in components(edges, n) if len(piece) > 1]
-
-
-def components(edges: Edges, n: int) -> list[np.ndarray]:
-    """The vertices of each connected component, including components of a single vertex."""
-    import rustworkx
-
-    graph = rustworkx.PyGraph()
-    graph.add_nodes_from(range(n))
-    graph.add_edges_from_no_data(list(zip(edges.one.tolist(), edges.other.tolist())))
-    return [np.array(sorted(piece)) for piece in rustworkx.connected_components(graph)]
 
 
 @dataclass(frozen=True, eq=False)
