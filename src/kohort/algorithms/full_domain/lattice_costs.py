@@ -34,7 +34,7 @@ class LatticeCost:
         raise NotImplementedError
 
     def least_above(self, classes: ClassTable) -> float:
-        """A lower bound on the cost of these classes and of all that generalize them, if better than `least`."""
+        """A lower bound on the cost of these classes and all that generalize them, if better than `least`."""
         return -np.inf
 
 

@@ -181,7 +181,8 @@ def people_of_parts(persons, marks, sample, part, size, people):
     a person's note; for more, records are sorted by part first.
     """
     if not len(persons):
-        people[:] = size
+        for p in range(len(people)):
+            people[p] = size[p]
         return
     notes = marks.notes
     people[:] = 0
