@@ -31,7 +31,8 @@ from kohort.algorithms.schemes.kernels.boxes import (
     step_prices,
 )
 from kohort.algorithms.schemes.kernels.recoding_bounds import KEPT, LOST, OPEN
-from kohort.algorithms.schemes.node_bounds import ChoiceBounds, Node, NodeBounds
+from kohort.algorithms.schemes.node_bounds import Node, NodeBounds
+from kohort.algorithms.schemes.node_table import ChoiceBounds
 from kohort.algorithms.schemes.partition_space import Partition
 from kohort.algorithms.schemes.undecided_runs import MOST_BITS
 

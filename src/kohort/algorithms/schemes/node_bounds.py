@@ -1,9 +1,9 @@
-"""Summaries of a node of the search, from which bounds decide one attribute."""
+"""Lower bounds on the cost of all recodings between two: all undecided choices cut, and all merged."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,108 +19,10 @@ from kohort.algorithms.schemes.kernels.recoding_bounds import (
     merge_costs_of_parts,
     raise_prices,
 )
-from kohort.algorithms.schemes.partition_space import Partition
+from kohort.algorithms.schemes.node_table import MergeEvents, NodeTable
 from kohort.algorithms.schemes.pricing import ClassSums, Pricing, Recoded
 from kohort.algorithms.schemes.undecided_runs import UndecidedRuns
 from kohort.algorithms.schemes.undecided_sets import UndecidedSets
-
-
-@dataclass(frozen=True, eq=False)
-class MergeEvents:
-    """For each part of an attribute, the variables one of which must be merged for the part to grow.
-
-    added  a lower bound on what each adds to the price of the part
-    """
-
-    start: np.ndarray
-    variables: np.ndarray
-    added: np.ndarray = field(default_factory=lambda: np.zeros(0))
-
-    @classmethod
-    def of(cls, table: np.ndarray) -> MergeEvents:
-        """The events given by a table with one row of variables per part, where -1 stands for none."""
-        there = table >= 0
-        return cls(np.append(0, np.cumsum(there.sum(axis=1))), table[there])
-
-
-@dataclass(frozen=True, eq=False)
-class NodeTable:
-    """Cells, grouped by their parts in the other attributes as far as these are decided.
-
-    part_of         the cell's part in this attribute
-    order, start    the cells by group
-    cells           sizes, cost of the other attributes, own coefficient and claimed price, one row each
-    outer_of        per group: the widest group that it may become
-    records         per widest group and part: the number of records
-    limit           costs from here on are too high to matter, and need not be distinguished
-    """
-
-    part_of: np.ndarray
-    order: np.ndarray
-    start: np.ndarray
-    cells: np.ndarray
-    outer_of: np.ndarray
-    records: np.ndarray
-    k: int
-    withheld_cost: float
-    discernible: bool
-    limit: float
-
-    @property
-    def records_before(self) -> np.ndarray:
-        """For each widest group, the number of its records in the parts before each part."""
-        return np.concatenate([np.zeros((len(self.records), 1)), np.cumsum(self.records, axis=1)], axis=1)
-
-
-@dataclass(frozen=True, eq=False)
-class Blocks:
-    """The sets of values of one attribute that may still be blocks.
-
-    masks   the values of each block, as bits; 0 where there are too many values
-    prices  the price of each block
-    layout  how the blocks can be combined, in the form that the attribute's class uses
-    """
-
-    masks: np.ndarray
-    prices: np.ndarray
-    layout: Any
-
-
-@dataclass(frozen=True, eq=False)
-class ChoiceBounds:
-    """The best partition of an attribute, its cost, and the least cost with each choice made.
-
-    choices     the undecided choices; `merged` and `cut` are the least costs with each decided that way
-    with_block  per node of a tree: sets of its children, as bits, and the least cost with each as a block
-    """
-
-    least: float
-    best: Partition
-    choices: list
-    merged: np.ndarray
-    cut: np.ndarray
-    with_block: dict[int, tuple[np.ndarray, np.ndarray]] = field(default_factory=dict)
-
-    def plus(self, cost: float) -> ChoiceBounds:
-        """These bounds with `cost` added, for everything outside the attribute."""
-        with_block = {node: (sets, costs + cost) for node, (sets, costs) in self.with_block.items()}
-        return replace(
-            self,
-            least=self.least + cost,
-            merged=self.merged + cost,
-            cut=self.cut + cost,
-            with_block=with_block,
-        )
-
-    def at_least(self, other: ChoiceBounds) -> ChoiceBounds:
-        """The higher of two bounds on the same choices."""
-        return replace(
-            self,
-            least=max(self.least, other.least),
-            merged=np.maximum(self.merged, other.merged),
-            cut=np.maximum(self.cut, other.cut),
-        )
-
 
 State = Any  # of one attribute, as its side has it
 States = tuple[State, ...]

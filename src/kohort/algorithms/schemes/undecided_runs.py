@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from kohort.algorithms.schemes.kernels.blocks import best_runs, run_costs
-from kohort.algorithms.schemes.node_bounds import Blocks, ChoiceBounds, MergeEvents, NodeTable
+from kohort.algorithms.schemes.node_table import Blocks, ChoiceBounds, MergeEvents, NodeTable
 from kohort.algorithms.schemes.partition_space import Partition, numbered
 from kohort.algorithms.schemes.pricing import Pricing
 

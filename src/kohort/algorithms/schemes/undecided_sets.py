@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from kohort.algorithms.schemes.kernels.blocks import best_sets, set_costs
-from kohort.algorithms.schemes.node_bounds import Blocks, ChoiceBounds, MergeEvents, NodeTable
+from kohort.algorithms.schemes.node_table import Blocks, ChoiceBounds, MergeEvents, NodeTable
 from kohort.algorithms.schemes.partition_space import Partition, PartitionSpace, blocks_of, numbered
 from kohort.algorithms.schemes.pricing import Pricing
 
