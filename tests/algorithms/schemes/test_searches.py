@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kohort as ko
-from by_definition.schemes import best_recoding, recoding_cost
+from by_definition.schemes import best_recoding, listed, recoding_cost
 from kohort.algorithms import Run
 from kohort.algorithms.schemes.branch_and_bound import BranchAndBound
 from kohort.algorithms.schemes.enumeration import BottomUp, TopDownSearch
@@ -135,7 +135,7 @@ def test_a_search_that_is_stopped_returns_a_recoding_and_a_true_bound(posed, loo
 def test_the_price_of_any_recoding_is_its_cost_by_definition(posed, data):
     problem, chosen = posed
     pricing = Pricing(problem, scheme_spaces(problem, chosen))
-    recoded = tuple(data.draw(st.sampled_from(sorted(space.space))) for space in pricing.spaces)
+    recoded = tuple(data.draw(st.sampled_from(sorted(listed(space.space)))) for space in pricing.spaces)
     found = pricing.evaluate(recoded)
     assert (found.cost, found.withheld) == pytest.approx(cost_by_definition(pricing, recoded), abs=1e-9)
 
@@ -172,7 +172,7 @@ def test_no_recoding_of_a_node_costs_less_than_boxes_say(posed, seed, steps):
     problem, chosen = posed
     pricing = Pricing(problem, scheme_spaces(problem, chosen))
     search, rng = BranchAndBound(pricing), np.random.default_rng(seed)
-    everything = product(*(sorted(space.space) for space in pricing.spaces))
+    everything = product(*(sorted(listed(space.space)) for space in pricing.spaces))
     allowed = [
         (r, found.cost) for r in everything if (found := pricing.evaluate(r)).withheld <= search.most_withheld
     ]

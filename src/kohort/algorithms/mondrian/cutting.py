@@ -104,46 +104,28 @@ def new_workspace(table: CutTable, largest: int, n_cuts: int) -> Workspace:
     def short(n: int) -> np.ndarray:
         return np.empty(n, dtype=np.int32)
 
-    def leaves(*shape: int) -> np.ndarray:
-        return np.empty(shape, dtype=records.rows.dtype)
-
-    def words(*shape: int) -> np.ndarray:
-        return np.empty((*shape, n_words), dtype=np.uint64)
+    def summary(*n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        lo, hi = (np.empty((*n, width), dtype=records.rows.dtype) for _ in range(2))
+        return lo, hi, np.empty((*n, n_words), dtype=np.uint64)
 
     n_sorted = max(sample, n_places // 4)
+    n_people = int(records.persons.max(initial=-1)) + 1
     return Workspace(
-        bins=Bins(
-            of=short(sample),
-            size=numbers(n_places),
-            mass=np.empty(n_places),
-            lo=leaves(n_bins, width),
-            hi=leaves(n_bins, width),
-            words=words(n_bins),
-        ),
-        side=Summary(leaves(width), leaves(width), words()),
-        group=Summary(leaves(width), leaves(width), words()),
+        bins=Bins(short(sample), numbers(n_places), np.empty(n_places), *summary(n_bins)),
+        side=Summary(*summary()),
+        group=Summary(*summary()),
         pooling=Pooling(np.empty(n_places, dtype=bool), short(n_places), numbers(n_places)),
-        edges=Edges(
-            numbers(MAX_BINS), numbers(MAX_BINS), np.empty(MAX_BINS + 1), numbers(MAX_BINS), numbers(MAX_BINS)
-        ),
+        edges=Edges(*numbers(2, MAX_BINS), np.empty(MAX_BINS + 1), *numbers(2, MAX_BINS)),
         sorting=Sorting(
             short(sample), short(n_sorted), short(n_sorted), short(min(n_leaves, 4 * sample + 1))
         ),
-        marks=_marks(records.persons, len(records.persons) and largest),
-        moving=Moving(
-            part=short(largest),
-            size=numbers(n_places),
-            place=numbers(n_places),
-            room=numbers(largest),
+        marks=Marks(
+            np.zeros((n_people, 2), dtype=np.int32), np.zeros(1, dtype=np.int32), short(n_people and largest)
         ),
+        moving=Moving(short(largest), numbers(n_places), numbers(n_places), numbers(largest)),
         best=BestCuts(np.empty(n_cuts, dtype=CUT).view(np.recarray), np.empty(n_cuts)),
         stack=numbers(largest // (2 * table.rules.k) + 2, 2),
     )
-
-
-def _marks(persons: np.ndarray, largest: int) -> Marks:
-    notes = np.zeros((int(persons.max(initial=-1)) + 1, 2), dtype=np.int32)
-    return Marks(notes, np.zeros(1, dtype=np.int32), np.empty(largest, dtype=np.int32))
 
 
 _SUBTREE = 65_536  # records, about, that fit the cache of a core
