@@ -142,8 +142,8 @@ class BranchAndBound:
         while True:
             undecided = self._open(current)
             tables = first or not self.boxes.usable or len(undecided) <= self.tuning.few
-            node = self.bounds.node(tuple(current), dual_ascent=tables)
-            if node is None:
+            node = self.bounds.node(tuple(current))
+            if node.lost > self.most_withheld:
                 raise _Pruned
             bound = max(bound, self._below_limit(node.bound))
             if not undecided:
@@ -290,7 +290,7 @@ class BranchAndBound:
                 if self.most_withheld:
                     self.bounds.withheld_cost = kept * dearer
                 limit = cost if dearer == 1.0 else np.inf
-                node, _, _ = self.bounds.bare(tuple(states))
+                node = self.bounds.node(tuple(states))
                 found = self.sides[j].bound(node.states[j], self.bounds.table(node, j, limit))
                 if found.least >= limit and limit < np.inf:
                     return recoded, cost  # nothing is better

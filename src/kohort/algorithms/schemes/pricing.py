@@ -116,10 +116,6 @@ class Pricing:
         """The price of blocks of one attribute."""
         return np.zeros(len(blocks.width)) if self.discernible else self.cost.block(blocks)
 
-    def least_added(self, blocks: GeneralizedValues) -> np.ndarray:
-        """A lower bound on what each block adds to the price of another that it is merged with."""
-        return self.cost.least_added(blocks)
-
     def prices(self, j: int, partition: Partition) -> np.ndarray:
         """The price of the block of each value of attribute j."""
         key = (j, partition)

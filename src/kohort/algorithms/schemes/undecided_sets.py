@@ -8,12 +8,11 @@ from functools import cached_property
 import numpy as np
 
 from kohort.algorithms.schemes.kernels.blocks import best_sets, set_costs
-from kohort.algorithms.schemes.node_table import Blocks, ChoiceBounds, MergeEvents, NodeTable
+from kohort.algorithms.schemes.node_table import Blocks, ChoiceBounds, NodeTable
 from kohort.algorithms.schemes.partition_space import Partition, PartitionSpace, blocks_of, numbered
 from kohort.algorithms.schemes.pricing import Pricing
 
 TOGETHER, APART = 1, 2
-MOST_KNOWN = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +36,6 @@ class PairRules:
 
     def __init__(self, tree: PartitionSpace) -> None:
         self.tree, self.n = tree, tree.n
-        self._known: dict[bytes, tuple[np.ndarray, MergeEvents]] = {}
-        self.n_variables = self.n * self.n + len(self.tree.ranges)
         self.above = np.zeros((self.n, self.n), dtype=np.int64)  # the lowest node above two values
         self.child = np.zeros((len(self.tree.ranges), self.n), dtype=np.int64)  # of a node, with a value
         for node, children, _ in self.tree.inner():
@@ -135,79 +132,10 @@ class PairRules:
         pairs[np.ix_(some, others)] = APART
         pairs[np.ix_(others, some)] = APART
 
-    # -- merges ------------------------------------------------------------------------------------
-
-    def variables(self, state: PairState) -> np.ndarray:
-        """The variable that merges parts a < b of the fine partition, as a table."""
-        return self._merges(state)[0]
-
-    def events(self, state: PairState) -> MergeEvents:
-        """For each part of the fine partition, the variables one of which must be merged for it to grow."""
-        return self._merges(state)[1]
-
-    def _merges(self, state: PairState) -> tuple[np.ndarray, MergeEvents]:
-        """The variables and the events of a state, cached by its pairs, which many nodes have in common."""
-        key = state.pairs.tobytes()
-        if key not in self._known:
-            if len(self._known) > MOST_KNOWN:
-                self._known.clear()
-            self._known[key] = self._find_variables(state), self._find_events(state)
-        return self._known[key]
-
-    def _find_variables(self, state: PairState) -> np.ndarray:
-        blocks = blocks_of(self.fine(state))
-        found = np.full((len(blocks), len(blocks)), -1, dtype=np.int64)
-        for a, one in enumerate(blocks):
-            for b in range(a + 1, len(blocks)):
-                found[a, b] = self._variable(one, blocks[b])
-        return found
-
-    def _variable(self, one: list[int], other: list[int]) -> int:
-        node = int(self.above[one[0], other[0]])
-        if self.tree.merging[node - self.n] == "all":
-            return self.n * self.n + node
-        first, second = sorted((self._first(node, one), self._first(node, other)))
-        return first * self.n + second
-
     def _first(self, node: int, block: list[int]) -> int:
         """The first value of the set that a merge under a node takes in: a block, or the child it is in."""
         values = self.tree.values(int(self.child[node, block[0]]))
         return block[0] if len(block) >= len(values) else values[0]
-
-    def _find_events(self, state: PairState) -> MergeEvents:
-        blocks = blocks_of(self.fine(state))
-        start, found = [0], []
-        for block in blocks:
-            found += sorted(self._partners(state, block))
-            start.append(len(found))
-        return MergeEvents(np.array(start), np.array(found, dtype=np.int64))
-
-    def _partners(self, state: PairState, block: list[int]) -> set[int]:
-        """The variables one of which must be merged for a block to grow."""
-        members = set(block)
-        for node, children, merging in reversed(list(self.tree.inner())):  # the lowest first
-            values = self.tree.values(node)
-            if block[0] in values and len(values) > len(block):
-                others = [child for child in children if self.tree.ranges[child][0] not in members]
-                first = [self.tree.ranges[child][0] for child in others]
-                if merging == "all":
-                    return (
-                        {self.n * self.n + node}
-                        if all(state.pairs[block[0], f] != APART for f in first)
-                        else set()
-                    )
-                return {
-                    self._variable(block, self._whole(state, f, child))
-                    for f, child in zip(first, others)
-                    if state.pairs[block[0], f] != APART
-                }
-        return set()
-
-    def _whole(self, state: PairState, first: int, child: int) -> list[int]:
-        """The part that holds a value if it covers the whole child that the value is in; else the child."""
-        part = np.flatnonzero(state.pairs[first] == TOGETHER).tolist()
-        values = list(self.tree.values(child))
-        return part if len(part) >= len(values) else values
 
 
 MOST_SIBLINGS = 16  # children of a node: the search examines every set of them

@@ -8,8 +8,8 @@ from kohort.kernels.compiled import kernel
 
 
 @kernel
-def _cell_cost(size, widest, rest, own, price, claimed, k, withheld_cost, discernible):
-    """A lower bound on the cost of a class; `claimed` is the sum of its cells' prices if it is withheld."""
+def _cell_cost(size, widest, rest, own, price, k, withheld_cost, discernible):
+    """A lower bound on the cost of a class."""
     if size == 0:
         return 0.0
     if size >= k:
@@ -17,7 +17,7 @@ def _cell_cost(size, widest, rest, own, price, claimed, k, withheld_cost, discer
     if widest < k:
         return withheld_cost * size
     published = float(k) * size if discernible else rest + own * price
-    return min(withheld_cost * size, published + claimed)
+    return min(withheld_cost * size, published)
 
 
 @kernel
@@ -26,7 +26,7 @@ def run_costs(
 ):
     """A lower bound on the cost of the records of each run of parts: for the run from part a to b, at [a, b].
 
-    `cells` are sizes, rest (cost of the other attributes), own and claimed, one row each. The cells of a
+    `cells` are sizes, rest (cost of the other attributes) and own, one row each. The cells of a
     group are alike in the other attributes as far as these are decided; `outer_before[o, p]` counts the
     records before part p in the widest such group o. No run from part p goes beyond `last[p]`. `price[a, b]`
     is the price of a run.
@@ -47,7 +47,7 @@ def run_costs(
                 low = part_of[order[one - 1]] + 1
             while last[low] < first:
                 low += 1
-            size, rest, own, claimed = 0.0, 0.0, 0.0, 0.0
+            size, rest, own = 0.0, 0.0, 0.0
             for two in range(one, start[group + 1]):
                 second = part_of[order[two]]
                 if second > last[first]:
@@ -59,14 +59,13 @@ def run_costs(
                 size += cells[0, cell]
                 rest += cells[1, cell]
                 own += cells[2, cell]
-                claimed += cells[3, cell]
                 if size >= k and not discernible:
                     _add(fixed, low, first, second, high, rest)
                     _add(sloped, low, first, second, high, own)
                 else:
                     widest = outer[high + 1] - outer[low]
                     cost = _cell_cost(
-                        size, widest, rest, own, price[first, second], claimed, k, withheld_cost, discernible
+                        size, widest, rest, own, price[first, second], k, withheld_cost, discernible
                     )
                     if cost < np.inf:
                         _add(fixed, low, first, second, high, cost)
@@ -154,9 +153,9 @@ def set_costs(
     n_low = (n_parts + 1) // 2
     low_bits = (1 << n_low) - 1
     costs = np.zeros(len(sets))
-    here = np.zeros((n_parts, 5))
-    lower = np.zeros((1 << n_low, 5))
-    upper = np.zeros((1 << (n_parts - n_low), 5))
+    here = np.zeros((n_parts, 4))
+    lower = np.zeros((1 << n_low, 4))
+    upper = np.zeros((1 << (n_parts - n_low), 4))
     for group in range(len(start) - 1):
         here[:] = 0.0
         seen = False
@@ -165,27 +164,18 @@ def set_costs(
             part = part_of[cell]
             if part >= 0:
                 seen = True
-                for row in range(4):
+                for row in range(3):
                     here[part, row] += cells[row, cell]
         if not seen:
             continue
         for part in range(n_parts):
-            here[part, 4] = outer_sizes[outer_of[group], part]
+            here[part, 3] = outer_sizes[outer_of[group], part]
         _sum_over_sets(here[:n_low], lower)
         _sum_over_sets(here[n_low:], upper)
         for place in range(len(sets)):
             one, two = lower[sets[place] & low_bits], upper[sets[place] >> n_low]
-            costs[place] += _cell_cost(
-                one[0] + two[0],
-                one[4] + two[4],
-                one[1] + two[1],
-                one[2] + two[2],
-                price[place],
-                one[3] + two[3],
-                k,
-                withheld_cost,
-                discernible,
-            )
+            size, rest, own, widest = one[0] + two[0], one[1] + two[1], one[2] + two[2], one[3] + two[3]
+            costs[place] += _cell_cost(size, widest, rest, own, price[place], k, withheld_cost, discernible)
     return costs
 
 
