@@ -7,6 +7,7 @@ from by_definition.part_costs import best_partition, block_cost
 from by_definition.schemes import set_partitions
 from kohort.algorithms.schemes.kernels.blocks import best_runs, best_sets, potentials, run_costs, set_costs
 from kohort.algorithms.schemes.kernels.recoding_bounds import LOST, class_costs, grouped, sum_cells
+from kohort.algorithms.schemes.node_table import NodeTable
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
@@ -47,7 +48,8 @@ def test_runs_and_sets_cost_what_the_definition_says(table):
     width = np.abs(np.subtract.outer(np.arange(n), np.arange(n))).astype(float)
     before = np.concatenate([np.zeros((2, 1)), np.cumsum(records, axis=1)], axis=1)
     last = np.full(n, n - 1)
-    runs = run_costs(order, start, part_of, cells, outer_of, before, last, width, k, withheld, discernible)
+    table = NodeTable(part_of, order, start, cells, outer_of, records, k, withheld, discernible, IN)
+    runs = run_costs(table, before, last, width)
     for a in range(n):
         for b in range(a, n):
             wanted = block_cost(range(a, b + 1), groups, width[a, b], k, withheld, discernible)
@@ -56,7 +58,7 @@ def test_runs_and_sets_cost_what_the_definition_says(table):
                 assert runs[a, b] == pytest.approx(wanted)
     sets = np.flatnonzero(rng.random(1 << n) < 0.8)
     price = rng.random(len(sets))
-    found = set_costs(order, start, part_of, cells, outer_of, records, sets, price, k, withheld, discernible)
+    found = set_costs(table, np.arange(n), n, sets, price)
     for chosen, price_of_set, cost in zip(sets.tolist(), price, found):
         block = [part for part in range(n) if (chosen >> part) & 1]
         wanted = block_cost(block, groups, price_of_set, k, withheld, discernible)

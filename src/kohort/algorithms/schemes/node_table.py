@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kohort.algorithms.schemes.partition_space import Partition
 
 
-@dataclass(frozen=True, eq=False)
-class NodeTable:
+class NodeTable(NamedTuple):
     """Cells, grouped by their parts in the other attributes as far as these are decided.
 
     part_of         the cell's part in this attribute
     order, start    the cells by group
-    cells           sizes, cost of the other attributes and own coefficient, one row each
+    cells           sizes, `rest` (the cost of the other attributes) and `own` coefficient, one row each
     outer_of        per group: the widest group that it may become
     records         per widest group and part: the number of records
     limit           costs from here on are too high to matter, and need not be distinguished

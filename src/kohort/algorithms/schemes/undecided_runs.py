@@ -151,19 +151,8 @@ class UndecidedRuns:
     def costs(self, blocks: Blocks, table: NodeTable) -> np.ndarray:
         """A lower bound on the cost of each run."""
         runs: _Runs = blocks.layout
-        found = run_costs(
-            table.order,
-            table.start,
-            table.part_of,
-            table.cells,
-            table.outer_of,
-            table.records_before,
-            runs.last,
-            self._price[np.ix_(runs.firsts, runs.lasts)],
-            table.k,
-            table.withheld_cost,
-            table.discernible,
-        )
+        price = self._price[np.ix_(runs.firsts, runs.lasts)]
+        found = run_costs(table, table.records_before, runs.last, price)
         return found[runs.begin, runs.end]
 
     def decide(self, blocks: Blocks, costs: np.ndarray, limit: float = np.inf) -> ChoiceBounds:

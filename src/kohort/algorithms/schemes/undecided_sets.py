@@ -1,4 +1,4 @@
-"""Pairs of values that are together, apart or undecided, and the rules by which one decides others."""
+"""An attribute whose values are parted into sets, some pairs of them still undecided."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import numpy as np
 
 from kohort.algorithms.schemes.kernels.blocks import best_sets, set_costs
 from kohort.algorithms.schemes.node_table import Blocks, ChoiceBounds, NodeTable
-from kohort.algorithms.schemes.partition_space import Partition, PartitionSpace, blocks_of, numbered
+from kohort.algorithms.schemes.partition_space import Partition, blocks_of, numbered
 from kohort.algorithms.schemes.pricing import Pricing
 
 TOGETHER, APART = 1, 2
+MOST_SIBLINGS = 16  # children of a node: the search examines every set of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,15 +28,44 @@ class PairState:
     blocks: dict[int, np.ndarray]
 
 
-class PairRules:
-    """The rules by which a decided pair of values decides others under a tree.
+@dataclass(frozen=True, eq=False)
+class _Units:
+    """The units of a node: its children, where those in one part of the fine partition count as one.
+
+    values      the values of each unit; the first represents it
+    inner       the node that a unit is, if it is not all in one part
+    sets        the sets of units that may be blocks, as bits; `of_children` has them as sets of children
+    """
+
+    node: int
+    values: list[list[int]]
+    inner: list[int]
+    merging: str
+    sets: np.ndarray
+    of_children: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class _Layout:
+    """The fine partition, the units of the tree's nodes, and where the sets of each begin."""
+
+    partition: Partition
+    nodes: list[_Units]
+    starts: np.ndarray
+
+
+class UndecidedSets:
+    """The schemes gsps and sps. A state is whether each pair of values is together, and which sets may be
+    blocks.
 
     Being together is transitive; values of different children of a node are together only if all of these
     children are, and nothing under a node is apart that shares a block.
     """
 
-    def __init__(self, tree: PartitionSpace) -> None:
-        self.tree, self.n = tree, tree.n
+    def __init__(self, pricing: Pricing, j: int) -> None:
+        self.pricing, self.j = pricing, j
+        self.space = pricing.spaces[j]
+        self.tree, self.n = self.space.space, self.space.n
         self.above = np.zeros((self.n, self.n), dtype=np.int64)  # the lowest node above two values
         self.child = np.zeros((len(self.tree.ranges), self.n), dtype=np.int64)  # of a node, with a value
         for node, children, _ in self.tree.inner():
@@ -137,44 +167,7 @@ class PairRules:
         values = self.tree.values(int(self.child[node, block[0]]))
         return block[0] if len(block) >= len(values) else values[0]
 
-
-MOST_SIBLINGS = 16  # children of a node: the search examines every set of them
-
-
-@dataclass(frozen=True, eq=False)
-class _Units:
-    """The units of a node: its children, where those in one part of the fine partition count as one.
-
-    values      the values of each unit; the first represents it
-    inner       the node that a unit is, if it is not all in one part
-    sets        the sets of units that may be blocks, as bits; `of_children` has them as sets of children
-    """
-
-    node: int
-    values: list[list[int]]
-    inner: list[int]
-    merging: str
-    sets: np.ndarray
-    of_children: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class _Layout:
-    """The fine partition, the units of the tree's nodes, and where the sets of each begin."""
-
-    partition: Partition
-    nodes: list[_Units]
-    starts: np.ndarray
-
-
-class UndecidedSets(PairRules):
-    """The schemes gsps and sps. A state is whether each pair of values is together, and which sets may be
-    blocks."""
-
-    def __init__(self, pricing: Pricing, j: int) -> None:
-        self.pricing, self.j = pricing, j
-        self.space = pricing.spaces[j]
-        super().__init__(self.space.space)
+    # -- bounds ------------------------------------------------------------------------------------
 
     def bound(self, state: PairState, table: NodeTable) -> ChoiceBounds:
         """The least cost over all partitions of this attribute, and with each pair decided either way."""
@@ -206,9 +199,8 @@ class UndecidedSets(PairRules):
         found = []
         for units, start in zip(layout.nodes, layout.starts):
             price = blocks.prices[start : start + len(units.sets)]
-            found.append(
-                set_costs(*self._arguments(table, self._unit_of_part(units, layout.partition), units, price))
-            )
+            unit_of_part = self._unit_of_part(units, layout.partition)
+            found.append(set_costs(table, unit_of_part, len(units.values), units.sets, price))
         return np.concatenate(found)
 
     def decide(self, blocks: Blocks, costs: np.ndarray, limit: float = np.inf) -> ChoiceBounds:
@@ -286,27 +278,6 @@ class UndecidedSets(PairRules):
         for place, values in enumerate(units.values):
             found[[partition[value] for value in values]] = place
         return found
-
-    def _arguments(
-        self, table: NodeTable, unit_of_part: np.ndarray, units: _Units, price: np.ndarray
-    ) -> tuple:
-        records = np.zeros((len(table.records), len(units.values)))
-        for part, unit in enumerate(unit_of_part.tolist()):
-            if unit >= 0:
-                records[:, unit] += table.records[:, part]
-        return (
-            table.order,
-            table.start,
-            unit_of_part[table.part_of],
-            table.cells,
-            table.outer_of,
-            records,
-            units.sets,
-            price,
-            table.k,
-            table.withheld_cost,
-            table.discernible,
-        )
 
     def _prices(self, units: _Units, partition: Partition) -> np.ndarray:
         """The price of the block that each set of units makes."""

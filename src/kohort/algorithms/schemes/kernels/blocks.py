@@ -8,38 +8,35 @@ from kohort.kernels.compiled import kernel
 
 
 @kernel
-def _cell_cost(size, widest, rest, own, price, k, withheld_cost, discernible):
-    """A lower bound on the cost of a class."""
+def _cell_cost(table, size, widest, rest, own, price):
+    """A lower bound on the cost of a class of which `widest` records may become one."""
     if size == 0:
         return 0.0
-    if size >= k:
-        return float(size) * size if discernible else rest + own * price
-    if widest < k:
-        return withheld_cost * size
-    published = float(k) * size if discernible else rest + own * price
-    return min(withheld_cost * size, published)
+    if size >= table.k:
+        return float(size) * size if table.discernible else rest + own * price
+    if widest < table.k:
+        return table.withheld_cost * size
+    published = float(table.k) * size if table.discernible else rest + own * price
+    return min(table.withheld_cost * size, published)
 
 
 @kernel
-def run_costs(
-    order, start, part_of, cells, outer_of, outer_before, last, price, k, withheld_cost, discernible
-):
+def run_costs(table, records_before, last, price):
     """A lower bound on the cost of the records of each run of parts: for the run from part a to b, at [a, b].
 
-    `cells` are sizes, rest (cost of the other attributes) and own, one row each. The cells of a
-    group are alike in the other attributes as far as these are decided; `outer_before[o, p]` counts the
-    records before part p in the widest such group o. No run from part p goes beyond `last[p]`. `price[a, b]`
-    is the price of a run.
+    `records_before[o, p]` counts the records before part p in the widest group o. No run from part p goes
+    beyond `last[p]`. `price[a, b]` is the price of a run.
 
     A class changes only where a run takes in another of its cells. So the cost of each class is added to a
     rectangle of runs, by its corners. O(pairs of cells in a group + parts^2).
     """
+    order, start, part_of, cells = table.order, table.start, table.part_of, table.cells
     n_parts = len(last)
     fixed = np.zeros((n_parts + 1, n_parts + 1))
     sloped = np.zeros((n_parts + 1, n_parts + 1))
     refused = np.zeros((n_parts + 1, n_parts + 1))  # classes that may not be withheld and cannot be published
     for group in range(len(start) - 1):
-        outer = outer_before[outer_of[group]]
+        outer = records_before[table.outer_of[group]]
         for one in range(start[group], start[group + 1]):
             first = part_of[order[one]]
             low = 0
@@ -59,14 +56,12 @@ def run_costs(
                 size += cells[0, cell]
                 rest += cells[1, cell]
                 own += cells[2, cell]
-                if size >= k and not discernible:
+                if size >= table.k and not table.discernible:
                     _add(fixed, low, first, second, high, rest)
                     _add(sloped, low, first, second, high, own)
                 else:
                     widest = outer[high + 1] - outer[low]
-                    cost = _cell_cost(
-                        size, widest, rest, own, price[first, second], k, withheld_cost, discernible
-                    )
+                    cost = _cell_cost(table, size, widest, rest, own, price[first, second])
                     if cost < np.inf:
                         _add(fixed, low, first, second, high, cost)
                     else:
@@ -141,41 +136,42 @@ def best_runs(costs):
 
 
 @kernel
-def set_costs(
-    order, start, part_of, cells, outer_of, outer_sizes, sets, price, k, withheld_cost, discernible
-):
-    """A lower bound on the cost of each set of parts, given as bits, as one block. See `run_costs`.
+def set_costs(table, unit_of_part, n_units, sets, price):
+    """A lower bound on the cost of each set of units, given as bits, as one block. See `run_costs`.
 
-    `outer_sizes[o, p]` counts the records of part p in the widest group o; cells with part -1 are left out.
-    Sums over a set are those over its lower and its upper half. O(groups * (sets + 2^(parts / 2))).
+    A unit is some of the parts; those with unit -1 are left out. Sums over a set are those over its lower and
+    its upper half. O(groups * (sets + 2^(units / 2))).
     """
-    n_parts = outer_sizes.shape[1]
-    n_low = (n_parts + 1) // 2
+    order, start, part_of, cells = table.order, table.start, table.part_of, table.cells
+    outer_sizes = np.zeros((len(table.records), n_units))
+    for part in range(len(unit_of_part)):
+        if unit_of_part[part] >= 0:
+            outer_sizes[:, unit_of_part[part]] += table.records[:, part]
+    n_low = (n_units + 1) // 2
     low_bits = (1 << n_low) - 1
     costs = np.zeros(len(sets))
-    here = np.zeros((n_parts, 4))
+    here = np.zeros((n_units, 4))
     lower = np.zeros((1 << n_low, 4))
-    upper = np.zeros((1 << (n_parts - n_low), 4))
+    upper = np.zeros((1 << (n_units - n_low), 4))
     for group in range(len(start) - 1):
         here[:] = 0.0
         seen = False
         for place in range(start[group], start[group + 1]):
             cell = order[place]
-            part = part_of[cell]
-            if part >= 0:
+            unit = unit_of_part[part_of[cell]]
+            if unit >= 0:
                 seen = True
                 for row in range(3):
-                    here[part, row] += cells[row, cell]
+                    here[unit, row] += cells[row, cell]
         if not seen:
             continue
-        for part in range(n_parts):
-            here[part, 3] = outer_sizes[outer_of[group], part]
+        here[:, 3] = outer_sizes[table.outer_of[group]]
         _sum_over_sets(here[:n_low], lower)
         _sum_over_sets(here[n_low:], upper)
         for place in range(len(sets)):
             one, two = lower[sets[place] & low_bits], upper[sets[place] >> n_low]
             size, rest, own, widest = one[0] + two[0], one[1] + two[1], one[2] + two[2], one[3] + two[3]
-            costs[place] += _cell_cost(size, widest, rest, own, price[place], k, withheld_cost, discernible)
+            costs[place] += _cell_cost(table, size, widest, rest, own, price[place])
     return costs
 
 
