@@ -14,8 +14,8 @@ from kohort.api import anonymize
 from kohort.errors import InfeasibleError, InputError
 from kohort.extras import missing_package
 from kohort.job.public import HoldsOriginal
+from kohort.job.sides import BeforeAfter, classes_of
 from kohort.parameters import shown
-from kohort.pipeline.before_after import BeforeAfter, classes_of
 from kohort.problem.promises import KAnonymity, Model
 from kohort.risk.assess import attributes_of_both
 from kohort.risk.linkage import ClassIndex

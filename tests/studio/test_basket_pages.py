@@ -8,7 +8,8 @@ import yaml
 
 import kohort as ko
 from cli.running import run as command
-from kohort.io.baskets import BasketShape, write_basket_file
+from kohort.io.data_files import write_basket_file
+from kohort.statement.items import BasketShape
 from studio.studio_client import studio
 
 pytestmark = pytest.mark.processes

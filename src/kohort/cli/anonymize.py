@@ -147,7 +147,7 @@ def anonymize(
         outputs = files.outputs(request, read.shape, reads)
         release = release_file(source, request, progress, events=events, origin=origin, reading=reading)
         facts = files.write(release, outputs, progress=progress)
-    found = None if release.origin.file is None else release.origin.file.encoding
+    found = release.origin.sources[0].encoding
     if found not in (None, "utf-8", "utf-8-sig"):
         output.note(f"The file was read as {found}; --encoding chooses another. Releases are UTF-8.")
     output.result(facts)
@@ -174,9 +174,9 @@ def release_file(
         progress("reading", 0.0)
     start = time.perf_counter()
     file = open_original(data, request, origin.shape, progress=progress, **reading.options())
-    second = None if events is None else read_data(events, **reading.options_of_events())
+    second = [] if events is None else [read_data(events, **reading.options_of_events())]
     seconds = {"read": time.perf_counter() - start}
-    return release_of(file, request, events=second, origin=origin, progress=progress, seconds=seconds)
+    return release_of([file, *second], request, origin=origin, progress=progress, seconds=seconds)
 
 
 def _location(path: str) -> str:
@@ -244,7 +244,7 @@ def apply(
     from kohort.io.data_files import read_data
     from kohort.io.formats import format_of
     from kohort.io.maps import read_maps
-    from kohort.job.apply import apply_maps
+    from kohort.job.maps import apply_maps
     from kohort.release.targets import write_verified
     from kohort.report.terminal import verdict_panel
     from kohort.tables.memory import MemoryTable

@@ -214,7 +214,7 @@ def key(
     """
     from kohort.files.checked import write_checked
     from kohort.files.outputs import Outputs
-    from kohort.io.signature import make_keys
+    from kohort.io.private_files import make_keys
 
     public = Path(f"{private}.pub") if public is None else public
     outputs = Outputs([private, public], new=[private, public], private=[private])

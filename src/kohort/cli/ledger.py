@@ -118,6 +118,7 @@ def show_next_risk(
     from kohort.io.data_files import read_data
     from kohort.io.ledger_file import open_ledger
     from kohort.io.read_spec import with_files
+    from kohort.job.tie import TiedRelease
     from kohort.release.job import make_release
     from kohort.risk import attack_ledger
 
@@ -128,7 +129,7 @@ def show_next_risk(
         for side, way in _sides(spec.again).items():
             request = with_files(spec, beside=beside, key=tied.key, ledger=ledger, again=way)
             release = make_release(file.dataset, request, progress=progress, compared=True)
-            assert release.tied is not None
+            assert isinstance(release.tied, TiedRelease)
             facts[side] = attack_ledger(release.tied.ledger)
     output.result(facts)
     shown = {"made afresh": facts.get("before"), "by the spec": facts["after"]}

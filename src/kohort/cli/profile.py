@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
     from kohort.cli.console import Output
     from kohort.files.outputs import Outputs
-    from kohort.io.baskets import BasketShape
     from kohort.io.databases import DatabaseTable
     from kohort.profiling.profile import BasketProfile, ColumnProfile, Combination, Profile
+    from kohort.statement.items import BasketShape
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,10 @@ def basket_profile(data: Path | DatabaseTable, **reading: Any) -> FoundBaskets |
     if not isinstance(data, Path):
         return None
     from kohort.data.baskets import code_baskets
-    from kohort.io.baskets import BASKETS, recognized_baskets
-    from kohort.io.data_files import read_data
-    from kohort.io.folders import Files
+    from kohort.io.data_files import read_data, recognized_baskets
+    from kohort.io.source_file import Files
     from kohort.profiling.profile import profile_baskets
+    from kohort.statement.items import BASKETS
 
     Files.at(data)  # refused where it cannot be read
     if any(value is not None for value in reading.values()):
@@ -273,7 +273,7 @@ def _init_baskets(
 
     from kohort.files.checked import write_checked
     from kohort.io.source_file import plain_suffix
-    from kohort.io.write_items_spec import items_spec_text
+    from kohort.io.write_spec import items_spec_text
 
     found = baskets.profile
     _refuse_k(k, found.records)

@@ -138,7 +138,7 @@ def risk(
         if measured.utility:
             facts |= {"utility": release.utility(seed=measured.seed, progress=progress)}
     output.result(facts)
-    output.notes(release.origin.file)
+    output.notes(release.origin.sources[0])
     output.show(_figures(facts))
     for sentence in _sentences(facts):
         output.say(f"- {sentence}")

@@ -16,8 +16,8 @@ from kohort.errors import counted
 
 if TYPE_CHECKING:
     from kohort.io.certificate import Certificate
-    from kohort.io.certificate_claims import CheckedClaim
     from kohort.io.databases import DatabaseTable
+    from kohort.io.verify_certificate import CheckedClaim
     from kohort.statement import Statement
     from kohort.verification import Verification
 
@@ -93,8 +93,8 @@ class Evidence(_Given):
 
     def files(self, asked: Statement | None, original: Path | None) -> list[Path | None]:
         """Every file that is read besides the release; `original` is that of the original."""
+        from kohort.io.private_files import signature_path
         from kohort.io.read_spec import files_of
-        from kohort.io.signature import signature_path
 
         signature = None if self.certificate is None else signature_path(self.certificate)
         named = [] if asked is None or self.spec is None else files_of(asked, beside=self.spec.parent)
@@ -209,10 +209,9 @@ def _refuse_unknown_shape(
 ) -> None:
     """Refuse a file of nothing but baskets without its spec, which alone says how items are separated."""
     from kohort.errors import InputError
-    from kohort.io.baskets import BASKETS
-    from kohort.io.folders import Files
     from kohort.io.formats import FORMATS, SUFFIXES, source_format
-    from kohort.io.source_file import plain_suffix
+    from kohort.io.source_file import Files, plain_suffix
+    from kohort.statement.items import BASKETS
 
     if evidence.spec is not None or certified is None or not isinstance(release, Path):
         return
@@ -231,7 +230,7 @@ def _found(
     """What is measured by the spec, or where there is none, by the certificate."""
     from kohort.io.private_files import read_order
     from kohort.io.verify_certificate import verify_certified
-    from kohort.pipeline.verify_release import verify_release
+    from kohort.job.verify import verify_release
 
     published, others = tables.release.dataset, tables.datasets
     if request is None:
@@ -251,8 +250,12 @@ def _claims(
     salt: bytes | None,
 ) -> list[CheckedClaim]:
     """The result of checking each claim of the certificate."""
-    from kohort.io.certificate_claims import check_claims
-    from kohort.io.verify_certificate import check_original_file, check_release_files, check_signature
+    from kohort.io.verify_certificate import (
+        check_claims,
+        check_original_file,
+        check_release_files,
+        check_signature,
+    )
 
     assert evidence.certificate is not None
     published = [file for file in (tables.release, tables.events) if file is not None]

@@ -16,7 +16,7 @@ import numpy as np
 from kohort.algorithms import Progress, Run
 from kohort.algorithms.auto import obstacle
 from kohort.data.column import Column
-from kohort.pipeline.before_after import BeforeAfter
+from kohort.job.sides import BeforeAfter
 from kohort.report.asked import Version, check_version
 from kohort.report.columns import (
     PublishedValues,

@@ -16,9 +16,8 @@ from kohort.algorithms import Progress, Run
 from kohort.data.column import Column
 from kohort.errors import InputError, UnsupportedError, counted, did_you_mean, percent
 from kohort.job.columns import build_attributes
-from kohort.job.size_counts import SizeCounts
+from kohort.job.sides import BeforeAfter, Classes, Side, SizeCounts, classes_of
 from kohort.parameters import Seed, Within, check_parameters
-from kohort.pipeline.before_after import BeforeAfter, Classes, Side, classes_of
 from kohort.problem.attribute import Attribute
 from kohort.problem.roles import Roles
 from kohort.problem.uniqueness import population_uniqueness

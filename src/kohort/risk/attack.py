@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kohort.errors import counted, percent
-from kohort.pipeline.before_after import BeforeAfter, Classes, classes_of
+from kohort.job.sides import BeforeAfter, Classes, classes_of
 from kohort.problem.histories import Histories
 from kohort.risk.class_tally import class_tally
 from kohort.risk.linkage import ClassIndex, Lookup, leaves_of, look_up

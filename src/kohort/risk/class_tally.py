@@ -16,8 +16,7 @@ import numpy as np
 
 from kohort.data.column import Column
 from kohort.errors import percent
-from kohort.job.size_counts import SizeCounts
-from kohort.pipeline.before_after import BeforeAfter, Classes, Side
+from kohort.job.sides import BeforeAfter, Classes, Side, SizeCounts
 
 BINS = 10  # of how sure a guess is
 _RISKIEST = 10

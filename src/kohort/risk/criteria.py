@@ -27,8 +27,8 @@ import numpy as np
 from kohort.algorithms import Progress, Run
 from kohort.data.column import Column
 from kohort.errors import percent
+from kohort.job.sides import BeforeAfter
 from kohort.parameters import Seed, Within, check_option
-from kohort.pipeline.before_after import BeforeAfter
 from kohort.risk.inference import Fitting, compared, infer, rate
 from kohort.risk.kernels import refined
 from kohort.risk.seen_columns import (

@@ -19,8 +19,8 @@ import numpy as np
 
 from kohort.data.column import Column
 from kohort.errors import counted, percent
+from kohort.job.sides import BeforeAfter
 from kohort.kernels.threads import in_threads
-from kohort.pipeline.before_after import BeforeAfter
 from kohort.risk.kernels import nearest_records
 from kohort.risk.linkage import wilson
 from kohort.risk.seen_columns import drawn_targets, other_columns

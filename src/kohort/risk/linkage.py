@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from kohort.algorithms import Run
+from kohort.job.sides import BasketPair, BeforeAfter, Classes, classes_of
 from kohort.kernels.threads import in_threads
-from kohort.pipeline.before_after import BasketPair, BeforeAfter, Classes, classes_of
 from kohort.risk.kernels import count_fitting_baskets, count_fitting_people, fitting_classes, run_ends
 from kohort.verification.covering import Covering
 from kohort.verification.item_coverage import published_nodes

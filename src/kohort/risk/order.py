@@ -19,7 +19,7 @@ from kohort.data.arrow_values import value_codes
 from kohort.data.column import Column
 from kohort.data.counting import distinct_rows
 from kohort.errors import counted
-from kohort.pipeline.before_after import BeforeAfter
+from kohort.job.sides import BeforeAfter
 from kohort.tables.table import Table
 from kohort.verification.covering import Covering
 
@@ -252,7 +252,7 @@ def order_attack(release: Release, sides: BeforeAfter, k: int) -> dict[str, Any]
     found = attack_ranks(quasi, _kept_columns(release.dataset, untouched, rows), k)
     sentences = [f"An attacker who knows that they are {_gain(found)}" if found.orders else _NOTHING]
     by_column = {}
-    for sorter in () if release.order is None else release.order.sorters:
+    for sorter in release.order.sorters:
         place = np.argsort(value_codes(release.dataset.taken(sorter.column, rows)), kind="stable")
         kept = _kept_columns(release.dataset, untouched, rows[place])
         gained = attack_ranks([_at(column, place) for column in quasi], kept, k)

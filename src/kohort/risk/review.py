@@ -10,7 +10,7 @@ import numpy as np
 
 from kohort.algorithms import Run
 from kohort.errors import InputError, counted, percent
-from kohort.pipeline.before_after import BeforeAfter, classes_of
+from kohort.job.sides import BeforeAfter, classes_of
 from kohort.problem.promises import RiskLimit
 from kohort.risk.assess import attributes_of_both, people_fitting, refuse_lacking
 from kohort.risk.knowledge import KnownTable, Sets, sweep

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kohort.data.column import Column
-from kohort.pipeline.before_after import BeforeAfter, Classes, classes_of
+from kohort.job.sides import BeforeAfter, Classes, classes_of
 from kohort.risk.linkage import ClassIndex
 from kohort.verification.covering import Covering
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from kohort.data.column import Column
 from kohort.errors import InputError, did_you_mean, percent
-from kohort.pipeline.before_after import BeforeAfter
+from kohort.job.sides import BeforeAfter
 from kohort.utility.regression import Fit, fit_linear, fit_logistic, interval_overlap
 from kohort.verification.covering import Covering
 

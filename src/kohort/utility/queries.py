@@ -13,8 +13,8 @@ import numpy as np
 
 from kohort.data.column import Column
 from kohort.errors import percent
+from kohort.job.sides import BasketPair, BeforeAfter, classes_of
 from kohort.kernels.threads import in_threads
-from kohort.pipeline.before_after import BasketPair, BeforeAfter, classes_of
 from kohort.utility.query_kernel import answer_counts
 from kohort.verification.covering import Covering
 from kohort.verification.item_coverage import published_nodes

@@ -9,10 +9,11 @@ import numpy as np
 
 from kohort.data.baskets import Baskets
 from kohort.errors import UnsupportedError
-from kohort.io.baskets import BASKETS, BasketShape, recognized_baskets, separator_for
-from kohort.io.folders import Files
+from kohort.io.data_files import recognized_baskets, separator_for
 from kohort.io.formats import format_of
+from kohort.io.source_file import Files
 from kohort.profiling.profile import profile_baskets
+from kohort.statement.items import BASKETS, BasketShape
 from kohort.studio.worker.cells import first_rows, shortened
 from kohort.studio.worker.telling import Telling
 from kohort.studio.worker.workplace import Source, Workplace, shape_of

@@ -78,7 +78,7 @@ def records(workplace: Workplace, telling: Telling, *, first: int, klass: int | 
 
 def _shown_columns(release: Release) -> list[str]:
     """The columns that are shown of a record: what may be known of it, what is sensitive, and its items."""
-    items = release.roles.having("items") if release.files is None else []
+    items = [] if release.files.columns_of_events else release.roles.having("items")
     return [*release.roles.having("quasi-identifier"), *release.roles.having("sensitive"), *items]
 
 

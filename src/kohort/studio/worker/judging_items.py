@@ -8,7 +8,7 @@ import numpy as np
 
 from kohort.data.counting import count_pairs
 from kohort.errors import InputError
-from kohort.pipeline.before_after import BasketPair
+from kohort.job.sides import BasketPair
 from kohort.recoding.item_nodes import DROPPED, WITHHELD
 from kohort.studio.worker.basket_files import most_common
 from kohort.studio.worker.telling import Telling

@@ -11,8 +11,7 @@ from kohort import datasets
 from kohort.algorithms import ALGORITHMS, ITEMS_ALGORITHMS
 from kohort.data.hierarchies.build_hierarchy import FileSource
 from kohort.errors import InputError, KohortError
-from kohort.io.baskets import BASKETS, BasketShape, write_basket_file
-from kohort.io.data_files import read_data
+from kohort.io.data_files import read_data, write_basket_file
 from kohort.io.databases import database
 from kohort.io.hierarchies import read_source
 from kohort.io.read_spec import parse_spec, with_files
@@ -23,6 +22,7 @@ from kohort.job.choose import choose
 from kohort.job.prepare import prepare
 from kohort.problem.costs import COSTS
 from kohort.statement.from_yaml import Written, read_written
+from kohort.statement.items import BASKETS, BasketShape
 from kohort.studio.worker.telling import Telling
 from kohort.studio.worker.trees import coded_column, tree_spec
 from kohort.studio.worker.workplace import Source, Workplace

@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from kohort.algorithms import Progress
 from kohort.data.baskets import Baskets, read_baskets
-from kohort.io.baskets import BasketShape
 from kohort.io.data_files import read_data
+from kohort.statement.items import BasketShape
 from kohort.tables.memory import MemoryTable
 from kohort.tables.source import Source as Opened
 from kohort.tables.table import Table
