@@ -108,6 +108,7 @@ def new_workspace(table: CutTable, largest: int, n_cuts: int) -> Workspace:
         lo, hi = (np.empty((*n, width), dtype=records.rows.dtype) for _ in range(2))
         return lo, hi, np.empty((*n, n_words), dtype=np.uint64)
 
+    first, last, left, right = numbers(4, MAX_BINS)
     n_sorted = max(sample, n_places // 4)
     n_people = int(records.persons.max(initial=-1)) + 1
     return Workspace(
@@ -115,7 +116,7 @@ def new_workspace(table: CutTable, largest: int, n_cuts: int) -> Workspace:
         side=Summary(*summary()),
         group=Summary(*summary()),
         pooling=Pooling(np.empty(n_places, dtype=bool), short(n_places), numbers(n_places)),
-        edges=Edges(*numbers(2, MAX_BINS), np.empty(MAX_BINS + 1), *numbers(2, MAX_BINS)),
+        edges=Edges(first, last, np.empty(MAX_BINS + 1), left, right),
         sorting=Sorting(
             short(sample), short(n_sorted), short(n_sorted), short(min(n_leaves, 4 * sample + 1))
         ),

@@ -115,7 +115,8 @@ class BranchAndBound:
         if len(undecided) == 1 and self.best.cost <= bound + TIES * self.best.cost:
             return []  # the best choice for the last attribute is optimal at this node
         if self.boxes.usable and len(undecided) > 1:
-            node, relaxed = replace(node, states=tuple(current)), {}
+            node = replace(node, states=tuple(current))
+            relaxed: dict[int, ChoiceBounds] = {}
             for _ in range(self.tuning.first_rounds if first else 1):
                 limit = self.best.limit
                 lower, prices, relaxed = self.boxes.bound(node, undecided, prices, limit, self._steps, run)
