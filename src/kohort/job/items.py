@@ -37,7 +37,7 @@ def items_problem(dataset: Table, request: Statement) -> ItemsProblem | None:
     confidence, sensitive = request.confidence, None
     holds: list[np.ndarray] = []
     if confidence is not None:
-        values = None if confidence.attribute is None else dataset.column(confidence.attribute)
+        values = dataset.column(confidence.attribute) if confidence.attribute else None
         holds, names = confidence.held(baskets, values, multiset=items.multiset), confidence.sensitive
         baskets, sensitive = baskets.parted(names, multiset=items.multiset)
         plain = plain.parted(names)[0] if items.multiset else baskets

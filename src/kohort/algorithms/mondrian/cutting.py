@@ -43,12 +43,8 @@ from kohort.recoding.groups import Groups
 def cut_table_of(problem: Problem, *, strict: bool, widest: bool) -> CutTable:
     """All records of a problem in the order in which they came, as one group. O(records * attributes)."""
     table = cut_table(compact_rows(problem), problem.coded.tables, Rules(problem.k, strict, widest))
-    records = table.records
-    if problem.persons is not None:
-        records = records._replace(persons=problem.persons.astype(np.int32))
-    if problem.masses is not None:
-        records = records._replace(masses=problem.masses.astype(np.float64))
-    return table._replace(records=records)
+    persons, masses = problem.units.persons.astype(np.int32), problem.masses.each.astype(np.float64)
+    return table._replace(records=table.records._replace(persons=persons, masses=masses))
 
 
 def cut_table(rows: np.ndarray, tables: Tables, rules: Rules) -> CutTable:
@@ -162,7 +158,7 @@ class Cutting:
 
     def __init__(self, problem: Problem, *, strict: bool, widest: bool) -> None:
         self.problem = problem
-        self.only_k = all(model.attribute is None for model in problem.models)
+        self.only_k = all(not model.attribute for model in problem.models)
         self.n_cuts = 4 if self.only_k else 2 * len(problem.attributes)
         self.table = cut_table_of(problem, strict=strict, widest=widest)
         self.is_start = np.zeros(problem.n_records, dtype=bool)
