@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from kohort.data.column import Column, unsigned_zero, whole_number
 from kohort.data.domain import STAR, Domain
-from kohort.data.hierarchies.build_hierarchy import Flat, Groups, Order
+from kohort.data.hierarchies.categories import Flat, Groups
 from kohort.data.hierarchies.checks import check
+from kohort.data.hierarchies.orders import Order
 from kohort.data.hierarchy import Hierarchy
 from kohort.job.people import population_of
 from kohort.problem.attribute import Attribute, tight_domain

@@ -10,8 +10,9 @@ import numpy as np
 from kohort.algorithms import ItemsAlgorithm, parameters_of
 from kohort.data.baskets import Baskets, by_cooccurrence, read_baskets, with_counts_above
 from kohort.data.domain import STAR
-from kohort.data.hierarchies.build_hierarchy import Builder, Order
+from kohort.data.hierarchies import Builder
 from kohort.data.hierarchies.checks import check
+from kohort.data.hierarchies.orders import Order
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, counted
 from kohort.problem.items import ItemsProblem

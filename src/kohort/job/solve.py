@@ -22,8 +22,7 @@ from kohort.job.choose import Choice
 from kohort.job.prepare import Prepared, kept_by_k
 from kohort.job.publish import Published
 from kohort.job.sides import Classes, classes_of
-from kohort.kernels.ahead import compile_ahead
-from kohort.kernels.compile_time import compile_clock
+from kohort.kernels.compile_time import compile_ahead, compile_clock
 from kohort.kernels.grouping import ranges_by_group
 from kohort.problem.problem import Problem
 from kohort.problem.promises import ClassCounts, KAnonymity, LabelledClasses, Model, TableModel
