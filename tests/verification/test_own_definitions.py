@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import kohort as ko
-from kohort.algorithms.items import apriori
+from kohort.algorithms.items import cuts
 from kohort.errors import InternalError
 from kohort.job import prepare
 from kohort.problem.problem import Problem
@@ -208,7 +208,7 @@ FAULTS = [
     Fault(
         "rare itemsets are not repaired",
         ask_items(ko.KmAnonymity(2, 2)),
-        {(apriori, "repair_by_size"): lambda search, m, run: ([0] * m, 0)},
+        {(cuts, "repair_by_size"): lambda search, m, run: ([0] * m, 0)},
     ),
     Fault(
         "item-confidence allows every share",

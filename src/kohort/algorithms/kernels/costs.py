@@ -1,10 +1,10 @@
-"""Costs of generalized values, for compiled code: any attribute, any separable cost, flat arrays."""
+"""Any separable cost, for compiled code: of a generalized value, of a record of a group, and of a cell."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from kohort.kernels.compiled import lean
+from kohort.kernels.compiled import kernel, lean
 from kohort.problem.encoding.layout import SET, TREE
 
 
@@ -15,15 +15,6 @@ def lowest_node(tables, attribute, lo, hi):
     while tables.last_leaf[node] < hi:
         node = tables.parent[node]
     return node
-
-
-@lean
-def child_of(tables, attribute, node, leaf):
-    """The child of `node` that holds a leaf: O(height)."""
-    below = tables.leaf_node[tables.leaf_start[attribute] + leaf]
-    while tables.parent[below] != node:
-        below = tables.parent[below]
-    return below
 
 
 @lean
@@ -65,3 +56,42 @@ def part_cost(tables, lo, hi, words):
                 values += ones(words[word])
             total += tables.base[attribute] + tables.slope[attribute] * (values - 1)
     return total
+
+
+@kernel
+def costs_by_group(tables, rows, order, start):
+    """Cost of one record of each group; group g has the records order[start[g]:start[g + 1]]. O(n)."""
+    costs = np.empty(len(start) - 1)
+    for group in range(len(costs)):
+        costs[group] = cost_without(tables, rows, order[start[group] : start[group + 1]], -1)
+    return costs
+
+
+@kernel
+def cost_without(tables, rows, records, left_out):
+    """Cost of one record of a group without the record at place `left_out`; -1: with all its records."""
+    r = rows.shape[1]
+    lo, hi = np.full(r, 2**31 - 1), np.full(r, -1)
+    words = np.zeros(tables.word_start[r], np.uint64)
+    for number in range(len(records)):
+        if number == left_out:
+            continue
+        for j in range(r):
+            leaf = rows[records[number], j]
+            lo[j], hi[j] = min(lo[j], leaf), max(hi[j], leaf)
+            if tables.kind[j] == SET:
+                words[tables.word_start[j] + leaf // 64] |= np.uint64(1) << np.uint64(leaf % 64)
+    return part_cost(tables, lo, hi, words)
+
+
+@lean
+def cell_cost(cells, a, lo, hi, width):
+    """Cost of a cell of attribute a that covers `width` values within leaves lo..hi."""
+    attribute = cells.attribute[a]
+    if attribute.kind == TREE:
+        return cells.pair[attribute.pair_start + lo * attribute.n_leaves + hi]
+    if lo == hi:
+        return 0.0
+    if hi >= attribute.loners_from:
+        return attribute.whole
+    return attribute.line_base + attribute.line_slope * (width - 1 if attribute.kind == SET else hi - lo)

@@ -8,7 +8,7 @@ from kohort.kernels.compiled import kernel
 from kohort.kernels.sorting import sorted_copy
 
 
-@kernel(fastmath=False)
+@kernel
 def mdav_groups(points, k):
     """The group of each point, at least k in each: around the farthest point from the centre, then around the
     farthest from that one, and so on. O(n^2 * columns / k)."""
@@ -32,7 +32,7 @@ def mdav_groups(points, k):
     return group_of
 
 
-@kernel(fastmath=False)
+@kernel
 def v_mdav_groups(points, k, gamma):
     """The group of each point, k to 2k - 1 in each: a group takes in its nearest point while that is nearer
     to it than gamma times its nearest other point. O(n^2 * columns)."""
@@ -68,7 +68,8 @@ def _sum(points, n):
 
 
 @kernel
-def _squared(points, place, other):
+def squared(points, place, other):
+    """The squared distance from the point at a place to another point."""
     found = 0.0
     for column in range(points.shape[1]):
         step = points[place, column] - other[column]
@@ -77,11 +78,21 @@ def _squared(points, place, other):
 
 
 @kernel
+def insert_near(near, found, apart, number):
+    """Insert a distance below the last of `near`, and whose it is; of equal ones the first stays ahead."""
+    at = len(near) - 1
+    while at > 0 and near[at - 1] > apart:
+        near[at], found[at] = near[at - 1], found[at - 1]
+        at -= 1
+    near[at], found[at] = apart, number
+
+
+@kernel
 def _farthest(rest, left, other):
     """The place of the first point that is farthest from another one."""
     best, most = 0, -1.0
     for place in range(left):
-        apart = _squared(rest, place, other)
+        apart = squared(rest, place, other)
         if apart > most:
             best, most = place, apart
     return best
@@ -92,13 +103,9 @@ def _take_nearest(rest, number, left, other, k, group_of, group, total):
     """Make the k points nearest to another one a group, and remove them; returns how many points are left."""
     near, places = np.full(k, np.inf), np.full(k, -1)
     for place in range(left):
-        apart = _squared(rest, place, other)
+        apart = squared(rest, place, other)
         if apart < near[k - 1]:
-            at = k - 1
-            while at > 0 and near[at - 1] > apart:
-                near[at], places[at] = near[at - 1], places[at - 1]
-                at -= 1
-            near[at], places[at] = apart, place
+            insert_near(near, places, apart, place)
     taken = sorted_copy(places)[::-1]  # the last first, so that a removal moves none of the others
     for place in taken:
         group_of[number[place]] = group
@@ -125,7 +132,7 @@ def _nearest_to_group(points, group_of, group, rest, left):
     best, least = 0, np.inf
     for place in range(left):
         for member in members:
-            apart = _squared(rest, place, points[member])
+            apart = squared(rest, place, points[member])
             if apart < least:
                 best, least = place, apart
     return best, least
@@ -137,7 +144,7 @@ def _nearest_other(rest, left, place):
     least = np.inf
     for other in range(left):
         if other != place:
-            least = min(least, _squared(rest, other, rest[place]))
+            least = min(least, squared(rest, other, rest[place]))
     return least
 
 
@@ -154,7 +161,7 @@ def _join_nearest(points, group_of, groups, number, left):
     for place in range(left):
         best, least = 0, np.inf
         for group in range(groups):
-            apart = _squared(centres, group, points[number[place]])
+            apart = squared(centres, group, points[number[place]])
             if apart < least:
                 best, least = group, apart
         group_of[number[place]] = best

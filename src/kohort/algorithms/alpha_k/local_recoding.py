@@ -1,18 +1,56 @@
-"""The demands of (alpha, k)-anonymity, for algorithms that count sensitive records while they search."""
+"""What the local recodings of Wong et al. (2009) for (alpha, k)-anonymity have in common."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
 from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.refusals import refuse_other_costs, refuse_without_hierarchies
 from kohort.errors import InfeasibleError, UnsupportedError
+from kohort.problem.costs import Cost
 from kohort.problem.counted_cells import CountedCells
 from kohort.problem.problem import Problem
 from kohort.problem.promises import AlphaDeassociation, KAnonymity, Model
+from kohort.recoding.groups import Groups
+
+
+class LocalRecoding(Algorithm):
+    """A local recoding that counts sensitive records while it searches. It does not round alpha up."""
+
+    paper: ClassVar[str] = "Wong, Li, Fu, Wang: (alpha, k)-anonymous data publishing, JIIS 33 (2009)"
+    promise: ClassVar[str] = "no bound on the loss"
+    recoding: ClassVar[type[Groups]] = Groups
+
+    @classmethod
+    def minimises(cls, cost: Cost) -> bool:
+        return cost.separable
+
+    @classmethod
+    def meets(cls, model: type[Model]) -> bool:
+        return model.only_counts or model.bounds_shares
+
+    def refuse(self, problem: Problem) -> None:
+        refuse_other_costs(self, problem)
+        refuse_without_hierarchies(problem)
+        try:
+            replace(problem, models=tuple(alpha_k_models(problem)))
+        except InfeasibleError as error:  # the problem itself can be solved: alpha is rounded up
+            raise UnsupportedError(
+                f"{self.name} does not round alpha up, and without that {error} "
+                "Choose incognito, which does round it up."
+            ) from None
+
+    def rounding_notes(self, problem: Problem) -> tuple[str, ...]:
+        """A note that alpha was applied more strictly than requested, if it was."""
+        if all(model.survives_unions for model in problem.models):
+            return ()
+        return (
+            f"alpha was not rounded up, though the spec allows it: {self.name} is stricter than requested.",
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,19 +65,6 @@ class Demand:
     n_values: int
 
 
-def refuse_alpha_k(algorithm: Algorithm, problem: Problem) -> None:
-    """Raise UnsupportedError for a problem that the local methods of Wong et al. cannot solve."""
-    refuse_other_costs(algorithm, problem)
-    refuse_without_hierarchies(problem)
-    try:
-        replace(problem, models=tuple(alpha_k_models(problem)))
-    except InfeasibleError as error:  # the problem itself can be solved: alpha is rounded up
-        raise UnsupportedError(
-            f"{algorithm.name} does not round alpha up, and without that {error} "
-            "Choose incognito, which does round it up."
-        ) from None
-
-
 def alpha_k_models(problem: Problem) -> list[Model]:
     """The models for k and alpha. Alpha is not rounded up: that is stricter, and survives unions."""
     k = [model for model in problem.models if isinstance(model, KAnonymity)]
@@ -47,13 +72,6 @@ def alpha_k_models(problem: Problem) -> list[Model]:
         replace(model, rounding="none") for model in problem.models if isinstance(model, AlphaDeassociation)
     ]
     return [*(k or [KAnonymity(1)]), *alpha]
-
-
-def rounding_notes(problem: Problem, name: str) -> tuple[str, ...]:
-    """A note that alpha was applied more strictly than requested, if it was."""
-    if all(model.survives_unions for model in problem.models):
-        return ()
-    return (f"alpha was not rounded up, though the spec allows it: {name} is stricter than requested.",)
 
 
 def alpha_demands(cells: CountedCells) -> list[Demand]:

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 
 from by_definition.group_costs import cell_by_definition, record_cost_by_definition
-from kohort.algorithms.kernels.cell_costs import cell_cost
-from kohort.algorithms.kernels.group_costs import cost_without, costs_by_group
+from kohort.algorithms.kernels.costs import cell_cost, cost_without, costs_by_group
 from kohort.errors import UnsupportedError
 from kohort.problem.costs import cost_named
 from small_problems import problems

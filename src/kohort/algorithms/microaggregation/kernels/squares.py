@@ -1,9 +1,10 @@
-"""Local search for a low sum of squares: points move, change places, or leave a group that dissolves."""
+"""Groups of points with a low sum of squares: a local search, the best runs of one column, a lower bound."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from kohort.algorithms.microaggregation.kernels.mdav import insert_near, squared
 from kohort.kernels.compiled import kernel
 
 _EPSILON = 1e-12
@@ -15,7 +16,7 @@ def sum_of_squares(points, group_of, n_groups):
     centres, _ = _centres(points, group_of, n_groups)
     total = 0.0
     for point in range(len(points)):
-        total += _apart(points[point], centres[group_of[point]])
+        total += squared(points, point, centres[group_of[point]])
     return total
 
 
@@ -29,15 +30,10 @@ def nearest_centres(points, group_of, n_groups, wanted):
     for group in range(n_groups):
         near[:] = np.inf
         for other in range(n_groups):
-            if other == group or wanted == 0:
-                continue
-            apart = _apart(centres[group], centres[other])
-            if apart < near[wanted - 1]:
-                at = wanted - 1
-                while at > 0 and near[at - 1] > apart:
-                    near[at], found[group, at] = near[at - 1], found[group, at - 1]
-                    at -= 1
-                near[at], found[group, at] = apart, other
+            if other != group:
+                apart = squared(centres, group, centres[other])
+                if apart < near[-1]:
+                    insert_near(near, found[group], apart, other)
     return found
 
 
@@ -79,15 +75,6 @@ def _centres(points, group_of, n_groups):
         else:
             centres[group] = np.inf
     return centres, sizes
-
-
-@kernel
-def _apart(left, right):
-    found = 0.0
-    for column in range(len(left)):
-        step = left[column] - right[column]
-        found += step * step
-    return found
 
 
 @kernel
@@ -188,7 +175,7 @@ def _dissolve(points, members, sizes, sums, group, neighbours, most, group_of):
         return 0.0
     gain = 0.0
     for place in range(size):
-        gain += _apart(points[members[group, place]], sums[group] / size)
+        gain += squared(points, members[group, place], sums[group] / size)
     joined = np.full(size, -1, dtype=np.int64)
     for place in range(size):
         point = members[group, place]
@@ -197,7 +184,7 @@ def _dissolve(points, members, sizes, sums, group, neighbours, most, group_of):
             if other < 0 or other == group or sizes[other] == 0 or sizes[other] >= most:
                 continue
             b = sizes[other]
-            more = _apart(points[point], sums[other] / b) * b / (b + 1)
+            more = squared(points, point, sums[other] / b) * b / (b + 1)
             if more < least:
                 best, least = other, more
         joined[place] = best
@@ -219,3 +206,57 @@ def _undo(points, members, sizes, sums, group, joined, group_of):
         if joined[place] >= 0:
             _leave(points, members, sizes, sums, joined[place], sizes[joined[place]] - 1)
             group_of[members[group, place]] = group
+
+
+@kernel
+def squares_bound(points, k):
+    """The sum over points of the squared distances to their k - 1 nearest, over 2k. O(n^2 * columns).
+
+    The squares of a group of m add up to the squared distances of all its ordered pairs over 2m. Those of a
+    point are at least the m - 1 nearest ones, and (their sum) / m is least for m = k, since their mean and
+    (m - 1) / m both grow with m.
+    """
+    n, wanted = len(points), k - 1
+    total = 0.0
+    if wanted == 0:
+        return total
+    near, others = np.empty(wanted), np.empty(wanted, np.int64)
+    for point in range(n):
+        near[:] = np.inf
+        for other in range(n):
+            if other != point:
+                apart = squared(points, point, points[other])
+                if apart < near[-1]:
+                    insert_near(near, others, apart, other)
+        total += near.sum()
+    return total / (2 * k)
+
+
+@kernel
+def optimal_runs(values, k):
+    """The run of each of these sorted numbers, in the cut into runs of at least k with the least squares.
+
+    Some best groups of one column are runs of the sorted numbers, of k to 2k - 1 each: a longer one is cut
+    in two, which never adds squares. O(n * k).
+    """
+    n = len(values)
+    sums, squares = np.zeros(n + 1), np.zeros(n + 1)
+    middle = values.mean()  # sums of numbers near 0 lose fewer digits
+    for place in range(n):
+        number = values[place] - middle
+        sums[place + 1] = sums[place] + number
+        squares[place + 1] = squares[place] + number * number
+    best, start = np.full(n + 1, np.inf), np.zeros(n + 1, dtype=np.int64)
+    best[0] = 0.0
+    for end in range(k, n + 1):
+        for begin in range(max(end - 2 * k + 1, 0), end - k + 1):
+            total = sums[end] - sums[begin]
+            cost = best[begin] + squares[end] - squares[begin] - total * total / (end - begin)
+            if cost < best[end]:
+                best[end], start[end] = cost, begin
+    run_of = np.zeros(n, dtype=np.int64)
+    end, run = n, 0
+    while end > 0:
+        run_of[start[end] : end] = run
+        end, run = start[end], run + 1
+    return run_of
