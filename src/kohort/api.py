@@ -12,7 +12,7 @@ import pyarrow as pa
 from kohort.algorithms import Algorithm, ItemsAlgorithm
 from kohort.algorithms.mining import closed_records
 from kohort.comparison import Comparison, Frontier, Settings, compare_releases, trace_frontier
-from kohort.data.hierarchies.build_hierarchy import Builder
+from kohort.data.hierarchies import Builder
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
 from kohort.io import hierarchies
@@ -62,7 +62,7 @@ from kohort.tables.memory import MemoryTable
 from kohort.tables.table import Table
 from kohort.treatments import Perturbation
 from kohort.verification import Verdict
-from kohort.verification.recorded import GivenRelease
+from kohort.verification.releases import GivenRelease
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

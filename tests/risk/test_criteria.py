@@ -243,7 +243,7 @@ def test_the_control_group_of_linking_has_no_record_of_the_person():
     sides = ko.anonymize(table, **asked).sides
     for r in (0, 1, 299):
         classes = of_release(sides).own_classes(r)
-        same = np.flatnonzero(sides.persons[sides.rows] == sides.persons[r])
+        same = np.flatnonzero(sides.units.of(sides.rows) == sides.units.persons[r])
         assert sorted(classes) == sorted(sides.after.of_record[same])
 
 

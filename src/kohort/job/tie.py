@@ -18,7 +18,7 @@ from kohort.algorithms.again.fresh import Fresh
 from kohort.algorithms.again.history_keeping import HistoryKeeping
 from kohort.algorithms.again.m_invariance import MInvariance
 from kohort.algorithms.again.standing import EarlierValues, Standing
-from kohort.algorithms.kernels.group_costs import costs_by_group
+from kohort.algorithms.kernels.costs import costs_by_group
 from kohort.data.arrow_values import long_decimals
 from kohort.data.column import Column, whole_number
 from kohort.data.counting import distinct_rows
@@ -33,8 +33,7 @@ from kohort.recoding.placed_groups import PlacedGroups
 from kohort.recoding.recoding import Recoding
 from kohort.tables.table import Table
 from kohort.verification import Caution, Together, verify_together
-from kohort.verification.recorded import texts_of_values
-from kohort.verification.together import SIGNATURES
+from kohort.verification.releases import SIGNATURES, texts_of_values
 
 
 @dataclass(frozen=True, eq=False)
@@ -276,7 +275,7 @@ class TiedRelease:
         if len(self.ledger.entries) < 2:
             return self
         with clock("alone"):
-            comparable = problem.cost.adds_up and problem.masses is None
+            comparable = problem.cost.adds_up and problem.masses.even
             if not comparable or not isinstance(solver, (HistoryKeeping, MInvariance, Fresh)):
                 return self
             try:
@@ -369,7 +368,7 @@ _MEASURES = (*_LARGER, "alpha", "c")
 
 def _refuse_other_promises(prepared: Prepared, ledger: Ledger) -> None:
     """Raise where a release cannot be added to a ledger: other sensitive columns, weaker promises."""
-    if prepared.persons is not None:
+    if prepared.units.several:
         raise UnsupportedError(
             f"With a ledger everybody has one record in a release, and some people of {ledger.person!r} have "
             "several. Keep one record for each person, such as the latest."

@@ -237,7 +237,7 @@ def _class_risks(sides: BeforeAfter, people: Population | None, threshold: float
 
 
 def _people(release: Release, sides: BeforeAfter, population: Any, run: Run) -> Population:
-    if sides.histories is not None:
+    if sides.units.linked:
         raise UnsupportedError("A population is compared record by record, and these records are linked.")
     if not sides.attributes:
         raise InputError("A population is compared by quasi-identifiers, but the release has none.")

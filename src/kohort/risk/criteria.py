@@ -52,7 +52,7 @@ def three_criteria(
     check_option("targets", targets, Annotated[int, Within(1)])
     check_option("seed", seed, Seed)
     sides, run = release.sides, Run(progress=progress)
-    if not sides.attributes or sides.histories is not None:
+    if not sides.attributes or sides.units.linked:
         return None
     people = drawn_targets(sides, targets, np.random.default_rng(seed))
     before, after = of_original(sides), of_release(sides)

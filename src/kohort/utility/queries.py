@@ -123,7 +123,7 @@ def answers(sides: BeforeAfter, asked: Sequence[Query], records: np.ndarray) -> 
     shown = [*(column.codes for column in sides.labels), *(c.codes[sides.rows] for c in sides.sensitive)]
     exact = [Covering.exact(len(column.texts)) for column in columns]
     coverings = [*sides.coverings, *exact[len(sides.coverings) :]]
-    weights = np.ones(sides.n_records) if sides.weights is None else sides.weights
+    weights = sides.weights.per_record(sides.n_records)
     raw = [column.codes[records] for column in columns]
     return (
         _answer(raw, weights[records], exact, asked),

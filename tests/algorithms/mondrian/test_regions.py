@@ -11,7 +11,7 @@ import kohort as ko
 from by_definition.regions import node_of
 from kohort.algorithms.compact_rows import compact_rows
 from kohort.algorithms.mondrian.cut_regions import LEAST_REGION, RegionRules, cut_regions
-from kohort.algorithms.mondrian.region_tree import NodeCut, RegionTree
+from kohort.algorithms.mondrian.region_records import NodeCut, RegionTree
 from kohort.algorithms.run import Run
 from trials import trials
 
@@ -111,7 +111,7 @@ def test_every_group_of_people_lies_in_one_region(visits, k, model):
         shuffle=False,
     )
     problem, group = release.problem, release.recoding.group_of_record
-    assert problem.persons is not None
+    assert problem.units.several
     rules = RegionRules(problem, strict=not problem.all_survive_unions, widest=False)
     regions = cut_regions(InMemory(problem, rules), rules, problem.n_records, 0, Run())
     node = regions.tree.nodes_of(compact_rows(problem), np.arange(problem.n_records))

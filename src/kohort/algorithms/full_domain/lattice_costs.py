@@ -6,12 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
 from math import prod
-from typing import Protocol
 
 import numpy as np
 
-from kohort.algorithms.full_domain.generalized_table import GeneralizedTable
-from kohort.algorithms.full_domain.roll_ups import ClassTable, Levels
+from kohort.algorithms.full_domain.generalized_table import ClassTable, GeneralizedTable, Levels
 from kohort.data.domain import GeneralizedValues
 from kohort.problem.attribute import Attribute
 from kohort.problem.costs import CellCost, Cost
@@ -19,7 +17,7 @@ from kohort.problem.costs.discernibility import Ambiguity, AverageClassSize, Dis
 from kohort.problem.problem import Problem
 
 
-class LatticeCost(Protocol):
+class LatticeCost:
     """A cost for every node of the lattice of levels, as it is measured on the release.
 
     With f records withheld, a node costs at least `least` + f * `per_withheld` at its place.
@@ -33,11 +31,11 @@ class LatticeCost(Protocol):
 
     def of(self, levels: Levels, classes: ClassTable, withheld: np.ndarray) -> float:
         """The cost at these levels if the classes marked in `withheld` are withheld."""
-        ...
+        raise NotImplementedError
 
     def least_above(self, classes: ClassTable) -> float:
-        """A lower bound on the cost of these classes and of all that generalize them."""
-        ...
+        """A lower bound on the cost of these classes and all that generalize them, if better than `least`."""
+        return -np.inf
 
 
 def lattice_cost(problem: Problem, table: GeneralizedTable) -> LatticeCost:
@@ -50,20 +48,20 @@ def has_lattice_cost(cost: Cost) -> bool:
     return isinstance(cost, CellCost) or type(cost) in _OF_CLASSES
 
 
-class _OfCells:
+class _OfCells(LatticeCost):
     """A sum over cells: apart from withheld records, a level costs the same whatever the others are."""
 
     def __init__(self, problem: Problem, table: GeneralizedTable) -> None:
         cells, self._withheld = _cell_costs(problem, table.nodes)
         counts = [_leaf_masses(problem, attribute) for attribute in problem.attributes]
         self._cells, self._table = cells, table
-        self._same_in_class = problem.cost.separable and problem.masses is None
-        self._masses = _cell_masses(problem, table)
+        self._same_in_class = problem.cost.separable and problem.masses.even
+        self._masses = problem.masses.totals(table.cells.of_record, table.cells.counts)
         self.least = _over_lattice(np.add, [cell @ count for cell, count in zip(cells, counts)])
         dearest = [cell[:, count > 0].max(axis=1) for cell, count in zip(cells, counts)]
         self.per_withheld = self._withheld - _over_lattice(np.add, dearest)
-        if problem.masses is not None:  # of a record that weighs least, or most where that is less
-            lightest, heaviest = problem.masses.min(), problem.masses.max()
+        if not problem.masses.even:  # of a record that weighs least, or most where that is less
+            lightest, heaviest = problem.masses.each.min(), problem.masses.each.max()
             self.per_withheld *= np.where(self.per_withheld > 0, lightest, heaviest)
 
     def of(self, levels: Levels, classes: ClassTable, withheld: np.ndarray) -> float:
@@ -78,22 +76,12 @@ class _OfCells:
         published = sum(cell[level][leaf] for cell, level, leaf in zip(self._cells, levels, leaves.T))
         return float(self.least[levels] + counts @ (self._withheld - published))
 
-    def least_above(self, classes: ClassTable) -> float:
-        return -np.inf  # `least` is better
-
 
 def _leaf_masses(problem: Problem, attribute: Attribute) -> np.ndarray:
     """How much the records with each leaf count in the cost: their number, unless they weigh."""
-    if problem.masses is None:
+    if problem.masses.even:
         return attribute.leaf_counts
-    return np.bincount(attribute.leaves, problem.masses, minlength=attribute.n_leaves)
-
-
-def _cell_masses(problem: Problem, table: GeneralizedTable) -> np.ndarray:
-    """How much the records of each counted cell count in the cost: their number, unless they weigh."""
-    if problem.masses is None:
-        return table.cells.counts
-    return np.bincount(table.cells.of_record, problem.masses, minlength=len(table.cells.counts))
+    return problem.masses.totals(attribute.leaves, attribute.leaf_counts)
 
 
 def _cell_costs(problem: Problem, nodes: Sequence[np.ndarray]) -> tuple[list[np.ndarray], float]:
@@ -129,7 +117,7 @@ def _as_measured(attribute: Attribute) -> GeneralizedValues:
     )
 
 
-class _Ambiguity:
+class _Ambiguity(LatticeCost):
     """The mean over records of a product: at least the exponential of the mean of its logarithm."""
 
     def __init__(self, problem: Problem, table: GeneralizedTable) -> None:
@@ -150,11 +138,8 @@ class _Ambiguity:
             product *= width[level][leaf]
         return float(classes.counts @ np.where(withheld, self._star, product) / self._n)
 
-    def least_above(self, classes: ClassTable) -> float:
-        return -np.inf
 
-
-class _Discernibility:
+class _Discernibility(LatticeCost):
     """The squares of class sizes: m records in c classes of at least k cost at least m * max(k, m / c).
 
     With f of n withheld that is f * n + (n - f) * k or, by its tangent, n * n / c + f * (n - 2 * n / c).
@@ -176,7 +161,7 @@ class _Discernibility:
         return float(classes.counts @ np.maximum(classes.counts, self._k))
 
 
-class _AverageClassSize:
+class _AverageClassSize(LatticeCost):
     """Published records over classes: at least k, and at least the fewest published over all classes."""
 
     def __init__(self, problem: Problem, table: GeneralizedTable) -> None:

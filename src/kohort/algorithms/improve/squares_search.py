@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from kohort.algorithms.kernels.mdav import mdav_groups
-from kohort.algorithms.kernels.optimal_runs import optimal_runs
-from kohort.algorithms.kernels.squares import lower_squares, nearest_centres, sum_of_squares
-from kohort.algorithms.kernels.squares_bound import squares_bound
+from kohort.algorithms.microaggregation.kernels.mdav import mdav_groups
+from kohort.algorithms.microaggregation.kernels.squares import (
+    lower_squares,
+    nearest_centres,
+    optimal_runs,
+    squares_bound,
+    sum_of_squares,
+)
 from kohort.algorithms.number_points import points_of, refuse_many_points
 from kohort.algorithms.run import Run
 from kohort.errors import UnsupportedError
@@ -23,7 +27,7 @@ _LEAST_FALL = 1e-5  # of the sum: less is not worth another round
 def refuse_squares(problem: Problem) -> None:
     """Raise UnsupportedError for what the search for squares cannot do."""
     refuse_many_points("improve with the cost squares", problem.n_records)
-    if not all(model.only_counts for model in problem.models) or problem.persons is not None:
+    if not all(model.only_counts for model in problem.models) or problem.units.several:
         raise UnsupportedError(
             "improve with the cost squares keeps k alone, counted in records. Choose another cost for other "
             "privacy models."

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kohort.algorithms.algorithm import ItemsAlgorithm
+from kohort.algorithms.items.class_cuts import records_of_classes
 from kohort.algorithms.run import Run
 from kohort.algorithms.solver import Solver
 from kohort.data.counting import distinct_rows
@@ -19,6 +20,7 @@ from kohort.problem.attribute import Attribute
 from kohort.problem.items import ItemsProblem
 from kohort.problem.problem import Problem
 from kohort.problem.promises import ItemInference, KAnonymity
+from kohort.problem.units import Weights
 from kohort.recoding.item_nodes import ItemNodes
 from kohort.recoding.recoding import PublishedColumn, Recoding
 from kohort.recoding.table_and_items import TableAndItems
@@ -115,13 +117,13 @@ class WithItems:
         code_of_label = np.array([number.setdefault(text, len(number)) for text in texts], dtype=np.int32)
         return code_of_label[column.of_record]
 
-    def _loss(self, attribute: Attribute, column: PublishedColumn, masses: np.ndarray | None) -> float:
+    def _loss(self, attribute: Attribute, column: PublishedColumn, masses: Weights) -> float:
         """The mean share of the other values that a published cell also covers; `masses` weigh records."""
         by_leaf = isinstance(attribute.domain, Hierarchy) and not attribute.tight
         n = attribute.n_leaves if by_leaf else len(attribute.column.texts)
         star = [label == STAR or (label is None and self.null_is_star) for label in column.labels]
         widths = np.where(star, n, column.widths)
-        uses = np.bincount(column.of_record, masses, minlength=len(widths))
+        uses = masses.totals(column.of_record, np.bincount(column.of_record, minlength=len(widths)))
         return float(np.dot(uses, (widths - 1) / max(n - 1, 1)) / len(column.of_record))
 
 
@@ -206,7 +208,7 @@ def solve_items(algorithm: ItemsAlgorithm, problem: ItemsProblem, run: Run) -> I
     if not problem.drops_sensitive:
         return algorithm.solve(problem, run)
     holds = [held.copy() for held in problem.holds]
-    for records in _classes(problem):
+    for records in records_of_classes(problem):
         assert problem.confidence is not None
         filled = problem.baskets.sizes[records] > 0
         for number in telling_items(problem.confidence, [held[records] for held in holds], filled):
@@ -243,16 +245,6 @@ def telling_items(confidence: ItemInference, holds: list[np.ndarray], filled: np
         if not broken:
             return dropped
         dropped.append(max(broken, key=lambda item: (broken[item] / left[item].sum(), -item)))
-
-
-def _classes(problem: ItemsProblem) -> Iterator[np.ndarray]:
-    """The records of each class."""
-    classes = problem.class_of_record
-    if classes is None:
-        yield np.arange(len(problem.baskets))
-        return
-    order = np.argsort(classes, kind="stable")
-    yield from np.split(order, np.flatnonzero(np.diff(classes[order])) + 1)
 
 
 def _gone(problem: ItemsProblem, holds: list[np.ndarray]) -> np.ndarray:
