@@ -15,7 +15,6 @@ from kohort.job.sides import BeforeAfter, classes_of
 from kohort.problem.promises import RiskLimit
 from kohort.problem.units import Units
 from kohort.risk.assess import attributes_of_both, people_fitting, refuse_lacking
-from kohort.risk.kernels import people_in_classes
 from kohort.statement import Statement
 from kohort.statement.approval import Recipient
 from kohort.tables.table import Table
@@ -52,11 +51,8 @@ def sizes_by(columns: Sequence[np.ndarray], units: Units) -> np.ndarray:
     """The size of each class of records that look alike in these columns, in people where they are known."""
     if not columns or not len(columns[0]):
         return np.zeros(0, dtype=np.int64)
-    rows, counts, class_of = distinct_rows(np.column_stack(columns))
-    if not units.several:
-        return counts
-    order = np.argsort(units.persons, kind="stable")
-    return people_in_classes(class_of.astype(np.int64), len(rows), units.persons, order)
+    _, counts, class_of = distinct_rows(np.column_stack(columns))
+    return units.per_class(class_of, counts)
 
 
 def _figures(sizes: np.ndarray) -> dict[str, Any]:
