@@ -55,7 +55,7 @@ def test_help_loads_no_step_of_the_job(words):
     code = (
         "import sys; from kohort.cli.app import app\n"
         f"try: app({words!r})\nexcept SystemExit: pass\n"
-        "heavy = ('kohort.pipeline', 'kohort.io', 'kohort.algorithms', 'numpy', 'pyarrow')\n"
+        "heavy = ('kohort.job', 'kohort.io', 'kohort.algorithms', 'numpy', 'pyarrow')\n"
         "sys.stderr.write(' '.join(name for name in sys.modules if name.startswith(heavy)))"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
