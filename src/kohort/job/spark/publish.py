@@ -19,8 +19,8 @@ from kohort.data.column import Column
 from kohort.errors import UnsupportedError
 from kohort.job.choose import Choice
 from kohort.job.publish import Published, broken_by, labelled
+from kohort.job.spark.coding import ORIGINAL, PERSON, Coder, counted_values, runs
 from kohort.job.spark.prepare import SparkPrepared
-from kohort.job.spark.records import ORIGINAL, PERSON, Coder, counted_values, runs
 from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
 from kohort.recoding.recoding import Recoding

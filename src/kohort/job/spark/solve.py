@@ -18,6 +18,7 @@ from kohort.algorithms.uniting.counting_people import kept_by_whole_table
 from kohort.errors import UnsupportedError, counted
 from kohort.job.choose import Choice, choose
 from kohort.job.publish import labelled
+from kohort.job.spark.coding import ORIGINAL, PERSON, counted_values
 from kohort.job.spark.prepare import SparkPrepared
 from kohort.job.spark.publish import (
     DEALT,
@@ -28,7 +29,7 @@ from kohort.job.spark.publish import (
     gathered,
     global_recoding,
 )
-from kohort.job.spark.records import ORIGINAL, PERSON, SparkRecords, counted_values
+from kohort.job.spark.records import SparkRecords
 from kohort.kernels.compile_time import compile_clock
 from kohort.problem.encoding.coded import Coded
 from kohort.problem.problem import Problem
