@@ -45,15 +45,15 @@ if TYPE_CHECKING:
     from kohort.api import read_hierarchy as read_hierarchy
     from kohort.api import verify as verify
     from kohort.data.hierarchies.build_hierarchy import auto as auto
-    from kohort.data.hierarchies.build_hierarchy import by_frequency as by_frequency
-    from kohort.data.hierarchies.build_hierarchy import code as code
-    from kohort.data.hierarchies.build_hierarchy import dates as dates
-    from kohort.data.hierarchies.build_hierarchy import flat as flat
-    from kohort.data.hierarchies.build_hierarchy import groups as groups
-    from kohort.data.hierarchies.build_hierarchy import intervals as intervals
-    from kohort.data.hierarchies.build_hierarchy import mask as mask
-    from kohort.data.hierarchies.build_hierarchy import order as order
-    from kohort.data.hierarchies.build_hierarchy import quantiles as quantiles
+    from kohort.data.hierarchies.categories import code as code
+    from kohort.data.hierarchies.categories import flat as flat
+    from kohort.data.hierarchies.categories import groups as groups
+    from kohort.data.hierarchies.categories import mask as mask
+    from kohort.data.hierarchies.dates import dates as dates
+    from kohort.data.hierarchies.intervals import intervals as intervals
+    from kohort.data.hierarchies.intervals import quantiles as quantiles
+    from kohort.data.hierarchies.orders import by_frequency as by_frequency
+    from kohort.data.hierarchies.orders import order as order
     from kohort.data.hierarchy import Hierarchy as Hierarchy
     from kohort.data.numeric_labels import as_numbers as as_numbers
     from kohort.errors import InfeasibleError as InfeasibleError
@@ -164,21 +164,21 @@ _HOMES = {
     "assess_risk": "kohort.risk",
     "attack_releases": "kohort.api",
     "auto": "kohort.data.hierarchies.build_hierarchy",
-    "by_frequency": "kohort.data.hierarchies.build_hierarchy",
-    "code": "kohort.data.hierarchies.build_hierarchy",
+    "by_frequency": "kohort.data.hierarchies.orders",
+    "code": "kohort.data.hierarchies.categories",
     "compare": "kohort.api",
     "database": "kohort.io.databases",
-    "dates": "kohort.data.hierarchies.build_hierarchy",
-    "flat": "kohort.data.hierarchies.build_hierarchy",
+    "dates": "kohort.data.hierarchies.dates",
+    "flat": "kohort.data.hierarchies.categories",
     "frontier": "kohort.api",
-    "groups": "kohort.data.hierarchies.build_hierarchy",
-    "intervals": "kohort.data.hierarchies.build_hierarchy",
-    "mask": "kohort.data.hierarchies.build_hierarchy",
+    "groups": "kohort.data.hierarchies.categories",
+    "intervals": "kohort.data.hierarchies.intervals",
+    "mask": "kohort.data.hierarchies.categories",
     "measure_utility": "kohort.utility",
     "mine_closed_records": "kohort.api",
-    "order": "kohort.data.hierarchies.build_hierarchy",
+    "order": "kohort.data.hierarchies.orders",
     "profile": "kohort.api",
-    "quantiles": "kohort.data.hierarchies.build_hierarchy",
+    "quantiles": "kohort.data.hierarchies.intervals",
     "read_hierarchy": "kohort.api",
     "verify": "kohort.api",
 }

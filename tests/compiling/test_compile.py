@@ -20,8 +20,7 @@ from kohort.compiling.record import jobs_of, recorded_calls
 from kohort.compiling.types import decoded, encoded
 from kohort.datasets import generate_hospital
 from kohort.errors import KohortError
-from kohort.kernels.ahead import ahead_of, compile_ahead
-from kohort.kernels.compile_time import compile_clock, compiling
+from kohort.kernels.compile_time import ahead_of, compile_ahead, compile_clock, compiling
 
 RECORD = "The kernels have changed: run `python -m kohort.compiling.record`."
 QUICK = ("mondrian", "hilbert", "full-domain", "k-anon-cf", "apriori-items")

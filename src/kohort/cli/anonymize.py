@@ -240,7 +240,7 @@ def apply(
     Example: **kohort apply maps.json new-people.csv --out new-release.csv --unseen suppress --k 10**
     """
     from kohort.cli.sources import secret_key
-    from kohort.files.outputs import Outputs
+    from kohort.files.atomic import Outputs
     from kohort.io.data_files import read_data
     from kohort.io.formats import format_of
     from kohort.io.maps import read_maps

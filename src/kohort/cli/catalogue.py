@@ -212,8 +212,8 @@ def key(
 
     Example: **kohort key office.pem**
     """
+    from kohort.files.atomic import Outputs
     from kohort.files.checked import write_checked
-    from kohort.files.outputs import Outputs
     from kohort.io.private_files import make_keys
 
     public = Path(f"{private}.pub") if public is None else public

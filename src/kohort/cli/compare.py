@@ -156,7 +156,7 @@ def _made(
     reading: Reading,
 ) -> Any:
     """The releases that are to be measured, made by a function of `kohort.comparison`, and drawn."""
-    from kohort.files.outputs import Outputs
+    from kohort.files.atomic import Outputs
     from kohort.io.data_files import read_data
     from kohort.io.read_spec import files_of, read_spec
 

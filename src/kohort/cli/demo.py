@@ -60,8 +60,8 @@ def _write_inputs(people: Path, spec: Path, results: list[Path]) -> None:
     """Write the files that the job reads; refused where a file of the same name is not the demo's."""
     from kohort.datasets import example_spec, load_health
     from kohort.errors import InputError
+    from kohort.files.atomic import Outputs
     from kohort.files.checked import write_checked
-    from kohort.files.outputs import Outputs
     from kohort.io.tables import write_table
 
     source = Path(example_spec("health"))

@@ -15,7 +15,7 @@ from kohort.cli.sources import file_of, secret_key
 
 if TYPE_CHECKING:
     from kohort.cli.console import Output
-    from kohort.files.outputs import Outputs
+    from kohort.files.atomic import Outputs
     from kohort.release.release import Release
 
 
@@ -84,7 +84,7 @@ def dossier(
     Example: **kohort dossier people.csv --spec spec.yaml --out dossier.html**
     """
     from kohort.cli.anonymize import release_file
-    from kohort.files.outputs import Outputs
+    from kohort.files.atomic import Outputs
     from kohort.io.read_spec import files_of, read_spec_file, with_files
     from kohort.release.origin import Origin
 

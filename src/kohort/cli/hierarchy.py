@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from kohort.cli.console import Output
     from kohort.data.column import Column
-    from kohort.data.hierarchies.build_hierarchy import Builder
+    from kohort.data.hierarchies import Builder
     from kohort.data.hierarchies.checks import Findings
     from kohort.data.hierarchy import Hierarchy
     from kohort.io.databases import DatabaseTable
@@ -142,7 +142,7 @@ def build(
     Example: **kohort hierarchy build people.csv age --intervals 5,10,20 --top 90 --out age.csv**
     """
     from kohort.data.hierarchies.checks import check as check_hierarchy
-    from kohort.files.outputs import Outputs
+    from kohort.files.atomic import Outputs
     from kohort.io.hierarchies import write_hierarchy
 
     output = printing.output()
@@ -232,7 +232,7 @@ def check(
 
     Example: **kohort hierarchy check age.csv --data people.csv --column age --offending wrong.csv**
     """
-    from kohort.files.outputs import Outputs
+    from kohort.files.atomic import Outputs
 
     output = printing.output()
     outputs = Outputs([] if offending is None else [offending], reads=[file, file_of(given.source(reading))])

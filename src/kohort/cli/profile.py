@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from kohort.cli.console import Output
-    from kohort.files.outputs import Outputs
+    from kohort.files.atomic import Outputs
     from kohort.io.databases import DatabaseTable
     from kohort.profiling.profile import BasketProfile, ColumnProfile, Combination, Profile
     from kohort.statement.items import BasketShape
@@ -234,8 +234,8 @@ def init(
 
     Example: **kohort init people.csv --out spec.yaml --k 10**
     """
+    from kohort.files.atomic import Outputs
     from kohort.files.checked import write_checked
-    from kohort.files.outputs import Outputs
     from kohort.io.data_files import read_data
     from kohort.io.write_spec import spec_text
     from kohort.profiling.profile import profile

@@ -134,7 +134,7 @@ def verify(
 
     Example: **kohort verify release.csv --spec spec.yaml --original people.csv --violations failing.csv**
     """
-    from kohort.files.outputs import Outputs
+    from kohort.files.atomic import Outputs
     from kohort.io.data_files import write_rows
     from kohort.io.private_files import read_salt
     from kohort.io.read_spec import read_spec, with_files

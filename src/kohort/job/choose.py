@@ -64,7 +64,7 @@ def choose(problem: Problem, request: Statement, standing: Standing | None = Non
     """
     if standing is not None:
         choice = _for_ledger(problem, request, standing)
-    elif problem.histories is not None:
+    elif problem.units.linked:
         choice = _for_histories(problem, request)
     elif any(model.by_sampling for model in problem.models):
         choice = _by_sampling(problem, request)
@@ -127,7 +127,7 @@ def _for_table(
         solver = United(algorithm, unmet, weight)
     if solver is not algorithm:
         parameters |= {"diversify": {"w": weight}}
-    if problem.masses is not None and not algorithm.weighs:
+    if not problem.masses.even and not algorithm.weighs:
         solver = _counting_alike(solver, algorithm)
     if request.suppressed == "star":
         solver = StarsTogether(solver, null_is_star=null_is_star)

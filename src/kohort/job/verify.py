@@ -147,7 +147,7 @@ def _sensitive_hierarchies(published: Table, request: Statement) -> dict[str, Hi
     """Hierarchies of sensitive columns, over the values that are published."""
     found = {}
     for name in {model.attribute for model in request.models}:
-        if name is None or (source := request.hierarchies.get(name)) is None:
+        if (source := request.hierarchies.get(name)) is None:
             continue
         column = published.column(name)
         hierarchy = source if isinstance(source, Hierarchy) else source.build(column)

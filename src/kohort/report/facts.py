@@ -188,7 +188,7 @@ def _riskiest_classes(sides: BeforeAfter) -> dict[str, Any] | None:
         return None
     rows = [
         {
-            "number": found.number,
+            "number": None if sides.in_parts else found.number,
             "values": [column.texts[code] for column, code in zip(sides.labels, found.codes)],
             sides.counted: found.size,
             "chance": 1 / found.size,

@@ -10,7 +10,7 @@ import pickle
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -43,10 +43,6 @@ from kohort.job.spark.coding import (
 from kohort.problem.promises import ClassCounts
 from kohort.tables.spark import ROW, quoted
 from kohort.tables.spark_session import give_up, spark_failures
-
-if TYPE_CHECKING:
-    pass
-
 
 _LEAST_BLOCK, _MOST_BLOCKS = 1 << 16, 1 << 10
 Batches = Iterator[pa.RecordBatch]

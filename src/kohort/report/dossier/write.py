@@ -149,7 +149,7 @@ def _attacks(release: Release, targets: int, seed: int, run: Run) -> dict[str, A
 def _analyses(release: Release, seed: int) -> dict[str, Any]:
     """The analyses that the spec names, and means and quartiles of numbers."""
     asked = release.request.utility
-    if not release.sides.attributes or release.sides.histories is not None:
+    if not release.sides.attributes or release.sides.units.linked:
         return {"analyses": [], "means": []}
     return {
         "analyses": model_overlap(release, asked.models, labels=asked.labels, seed=seed),
