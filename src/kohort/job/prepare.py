@@ -97,9 +97,7 @@ class Prepared:
             items=self.items,
             units=self.units,
             masses=self.weights.scaled() if cost.is_mean else Weights(),
-            population=PopulationRows()
-            if everywhere is None
-            else population_rows(everywhere, self.attributes),
+            population=population_rows(population_of(request.models), self.attributes),
         )
 
     @cached_property

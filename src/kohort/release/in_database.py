@@ -10,7 +10,7 @@ from typing import Any
 
 from kohort.algorithms import Progress
 from kohort.errors import InputError, InternalError, UnsupportedError
-from kohort.files.outputs import Outputs
+from kohort.files.atomic import Outputs
 from kohort.io.databases import DatabaseTable
 from kohort.io.databases.dialect import open_writing
 from kohort.io.databases.records import DatabaseBatches, ReadBack, TableDraft, table_draft
