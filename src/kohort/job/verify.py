@@ -107,11 +107,11 @@ def verify_release(
     )
 
 
-def _population(request: Statement, roles: Roles) -> tuple[Attribute, ...] | None:
+def _population(request: Statement, roles: Roles) -> tuple[Attribute, ...]:
     """The quasi-identifiers of the population that promises name; values that a hierarchy lacks fit `*`."""
     everybody = population_of(request.models)
     if everybody is None:
-        return None
+        return ()
     names = roles.having("quasi-identifier")
     everybody.require(names)
     lenient = request.with_columns(on_missing=dict.fromkeys(names, "suppress"))
@@ -121,7 +121,7 @@ def _population(request: Statement, roles: Roles) -> tuple[Attribute, ...] | Non
 def _joined(people: Table, events: Table | None, request: Statement) -> JoinedTables:
     """The table, or people and their events as one."""
     if events is None or request.events is None:
-        return JoinedTables(people, None, ())
+        return JoinedTables(people)
     items = None if request.items is None else request.items.column
     return join_tables(people, events, request.events.key, items)
 

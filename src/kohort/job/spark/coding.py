@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.algorithms.compact_rows import compact_leaves
-from kohort.algorithms.mondrian.region_people import PeopleView
 from kohort.algorithms.mondrian.region_records import (
     Block,
+    PeopleView,
 )
 from kohort.data.column import Column
 from kohort.data.compact_column import CountedColumn, smallest_type

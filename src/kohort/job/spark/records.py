@@ -17,19 +17,21 @@ import pyarrow as pa
 
 from kohort.algorithms.mondrian.cut_regions import Lent, RegionRules
 from kohort.algorithms.mondrian.region_cuts import BinCounts
-from kohort.algorithms.mondrian.region_people import counts_of_tallies, person_cells, views_of
 from kohort.algorithms.mondrian.region_records import (
     Block,
     Borrowing,
     Lending,
     Question,
     Questions,
+    RegionTree,
+    counts_of_tallies,
     cuts_of_samples,
+    person_cells,
     records_to_borrow,
     sizes_of_children,
     stride_of,
+    views_of,
 )
-from kohort.algorithms.mondrian.region_tree import RegionTree
 from kohort.job.spark.coding import (
     BLOCKS,
     PERSON_CELLS,
