@@ -54,9 +54,8 @@ def replacing_all(
     drafts: list[Path] = []
     try:
         with ExitStack() as stack:
-            folders = {
-                target.parent: stack.enter_context(closing(Drafts(target.parent))) for target in targets
-            }
+            parents = dict.fromkeys(target.parent for target in targets)
+            folders = {parent: stack.enter_context(closing(Drafts(parent))) for parent in parents}
             drafts += [folders[target.parent].create("".join(target.suffixes[-2:])) for target in targets]
             yield list(drafts)
             modes = [None if path in private else _final_mode(t) for path, t in zip(paths, targets)]
@@ -109,7 +108,8 @@ def _checked_target(path: Path) -> Path:
         target = Path(os.path.realpath(path))
         if any(part.is_symlink() for part in (target, *target.parents)):  # all others were followed
             raise InputError(
-                f"The output {path} is a symbolic link that leads back to itself. Remove it, or choose another."
+                f"The output {path} is a symbolic link that leads back to itself. Remove it, or choose "
+                "another."
             )
         if target.is_dir():
             raise InputError(f"The output {path} is a folder. Give the name of a file.")
