@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from kohort.algorithms.clustering.sequential import Sequential as Sequential
     from kohort.algorithms.full_domain.full_domain import FullDomain as FullDomain
     from kohort.algorithms.full_domain.incognito import Incognito as Incognito
+    from kohort.algorithms.graph.fixed_k import ThreeAnonymity as ThreeAnonymity
+    from kohort.algorithms.graph.fixed_k import TwoAnonymity as TwoAnonymity
     from kohort.algorithms.graph.forest import Forest as Forest
-    from kohort.algorithms.graph.three_anonymity import ThreeAnonymity as ThreeAnonymity
-    from kohort.algorithms.graph.two_anonymity import TwoAnonymity as TwoAnonymity
     from kohort.algorithms.improve.improve import Improve as Improve
-    from kohort.algorithms.items.apriori import AprioriItems as AprioriItems
-    from kohort.algorithms.items.direct import DirectItems as DirectItems
+    from kohort.algorithms.items.cuts import AprioriItems as AprioriItems
+    from kohort.algorithms.items.cuts import DirectItems as DirectItems
+    from kohort.algorithms.items.cuts import VerticalItems as VerticalItems
     from kohort.algorithms.items.improve import ImproveItems as ImproveItems
     from kohort.algorithms.items.local import LocalItems as LocalItems
     from kohort.algorithms.items.optimal import OptimalItems as OptimalItems
-    from kohort.algorithms.items.vertical import VerticalItems as VerticalItems
     from kohort.algorithms.microaggregation.mdav import Mdav as Mdav
     from kohort.algorithms.mondrian.mondrian import Mondrian as Mondrian
-    from kohort.algorithms.schemes.bottom_up import BottomUp as BottomUp
+    from kohort.algorithms.schemes.enumeration import BottomUp as BottomUp
+    from kohort.algorithms.schemes.enumeration import TopDownSearch as TopDownSearch
     from kohort.algorithms.schemes.optimal_recoding import OptimalRecoding as OptimalRecoding
-    from kohort.algorithms.schemes.top_down_search import TopDownSearch as TopDownSearch
     from kohort.api import anonymize as anonymize
     from kohort.api import apply_maps as apply_maps
     from kohort.api import attack_releases as attack_releases
@@ -99,13 +99,13 @@ if TYPE_CHECKING:
 _HOMES = {
     "Agglomerative": "kohort.algorithms.clustering.agglomerative",
     "AlphaDeassociation": "kohort.problem.promises",
-    "AprioriItems": "kohort.algorithms.items.apriori",
+    "AprioriItems": "kohort.algorithms.items.cuts",
     "BetaLikeness": "kohort.problem.promises",
-    "BottomUp": "kohort.algorithms.schemes.bottom_up",
+    "BottomUp": "kohort.algorithms.schemes.enumeration",
     "DeltaDisclosure": "kohort.problem.promises",
     "DeltaPresence": "kohort.problem.promises",
     "DifferentialPrivacy": "kohort.problem.promises",
-    "DirectItems": "kohort.algorithms.items.direct",
+    "DirectItems": "kohort.algorithms.items.cuts",
     "Forest": "kohort.algorithms.graph.forest",
     "FullDomain": "kohort.algorithms.full_domain.full_domain",
     "Hierarchy": "kohort.data.hierarchy",
@@ -150,13 +150,13 @@ _HOMES = {
     "RiskLimit": "kohort.problem.promises",
     "Sequential": "kohort.algorithms.clustering.sequential",
     "TCloseness": "kohort.problem.promises",
-    "ThreeAnonymity": "kohort.algorithms.graph.three_anonymity",
+    "ThreeAnonymity": "kohort.algorithms.graph.fixed_k",
     "TopDown": "kohort.algorithms.alpha_k.top_down",
-    "TopDownSearch": "kohort.algorithms.schemes.top_down_search",
-    "TwoAnonymity": "kohort.algorithms.graph.two_anonymity",
+    "TopDownSearch": "kohort.algorithms.schemes.enumeration",
+    "TwoAnonymity": "kohort.algorithms.graph.fixed_k",
     "UnsupportedError": "kohort.errors",
     "Verdict": "kohort.verification",
-    "VerticalItems": "kohort.algorithms.items.vertical",
+    "VerticalItems": "kohort.algorithms.items.cuts",
     "__version__": "kohort.version",
     "anonymize": "kohort.api",
     "apply_maps": "kohort.api",

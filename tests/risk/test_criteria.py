@@ -18,7 +18,6 @@ from by_definition.criteria import (
     naive_bayes,
     nearest,
 )
-from kohort.risk import criteria as linking
 from kohort.risk.criteria import (
     _independent,
     guess_from_others,
@@ -91,8 +90,7 @@ def test_parts_of_people_are_looked_up_as_by_definition(rows, labels):
     table, sides = of_release(release.sides), release.sides
     classes = table.classes
     people = np.arange(len(rows))
-    first, second = np.array([0]), np.array([1, 2])
-    one, other = (linking._fitting_part(table, part, people) for part in (first, second))
+    one, other = (np.concatenate([fits for _, fits in table.fitting(part, people)]) for part in ([0], [1, 2]))
     sizes = classes.sizes
     for t, without in product(range(len(rows)), (False, True)):
         known = [{name: o[name] for name in ("age",)} for o in originals][t]

@@ -85,7 +85,7 @@ def verify_together(
     from kohort.cli.sources import secret_key
     from kohort.io.ledger_file import verify_with_ledger
     from kohort.io.private_files import read_order
-    from kohort.verification.recorded import GivenRelease
+    from kohort.verification.releases import GivenRelease
 
     def given(release: Source, original: Source | None, order: Path | None) -> GivenRelease:
         return GivenRelease(

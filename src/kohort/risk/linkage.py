@@ -135,7 +135,9 @@ def look_up(
     published = sides.published_of[targets]
     pair = sides.baskets
     silent = np.zeros(sides.n_records, dtype=bool)
-    before = _in_baskets(raw, _own_classes(raw, targets), _items(pair), silent, known_items, targets)
+    leaves = leaves_of(pair)
+    items = pair.original.offsets, leaves, leaves  # each item as a range of one leaf
+    before = _in_baskets(raw, _own_classes(raw, targets), items, silent, known_items, targets)
     index = ClassIndex(shown.codes, coverings) if known else None
     fitting = _own_classes(shown, targets * 0) if index is None else index.fitting(known)
     ranges, missing = _label_ranges(pair), pair.published.missing
@@ -172,12 +174,6 @@ def _own_classes(classes: Classes, records: np.ndarray) -> Iterator[Block]:
     for begin in range(0, len(records), step):
         block = slice(begin, min(begin + step, len(records)))
         yield block, classes.of_record[records[block]][:, None] == np.arange(len(classes.sizes))
-
-
-def _items(pair: BasketPair) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The items of each original record, each as a range of one leaf."""
-    leaves = leaves_of(pair)
-    return pair.original.offsets, leaves, leaves
 
 
 def leaves_of(pair: BasketPair) -> np.ndarray:
