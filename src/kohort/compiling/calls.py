@@ -10,6 +10,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numba import from_dtype, types
+
 from kohort.kernels.compiled import Kernel
 
 CALLS = Path(__file__).with_name("calls.json")
@@ -39,8 +42,6 @@ class KernelCall:
 
     @property
     def signature(self) -> tuple[Any, ...]:
-        from kohort.compiling.types import decoded
-
         return tuple(map(decoded, json.loads(self.types)))
 
     @property
@@ -75,3 +76,24 @@ def calls_of(algorithms: Iterable[str]) -> tuple[KernelCall, ...]:
     """The calls of these algorithms, each once."""
     known = _recorded()
     return tuple(dict.fromkeys(call for name in algorithms for call in known.get(name, ())))
+
+
+def decoded(written: Any) -> Any:
+    """The type of numba that is written as JSON.
+
+    >>> decoded(["array", "int32", 2, "C", True, True]) == types.Array(types.int32, 2, "C")
+    True
+    """
+    if isinstance(written, str):
+        return types.boolean if written == "bool" else getattr(types, written)
+    kind, *rest = written
+    if kind == "array":
+        dtype, n_dimensions, layout, mutable, aligned = rest
+        return types.Array(decoded(dtype), n_dimensions, layout, readonly=not mutable, aligned=aligned)
+    if kind == "named":
+        module, name, parts = rest
+        made = getattr(import_module(module), name)
+        return types.BaseTuple.from_types([decoded(part) for part in parts], made)
+    if kind == "tuple":
+        return types.BaseTuple.from_types([decoded(part) for part in rest[0]])
+    return from_dtype(np.dtype([tuple(field) for field in rest[0]]))
