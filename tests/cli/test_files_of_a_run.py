@@ -413,7 +413,7 @@ def test_files_that_list_values_of_the_data_say_so(folder):
     assert "maps.json lists values as they are, not generalized: keep it with the original." in told
     plain = anonymize("--hierarchies", "others", "--hierarchy-levels", "above")
     assert "lists values" not in plain.err
-    help_text = " ".join(run("anonymize", "--help").out.replace("│", " ").split())
+    help_text = " ".join(run("anonymize", "--help-all").out.replace("│", " ").split())
     assert "They list values of the data" in help_text
 
 

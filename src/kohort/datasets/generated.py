@@ -107,7 +107,8 @@ def _words(words: Sequence[str], code: np.ndarray, missing: np.ndarray | None = 
 
 
 def _pyramid() -> np.ndarray:
-    return np.interp(np.arange(_OLDEST + 1), *zip(*_WORDS["patients_by_age"]))
+    ages, patients = zip(*_WORDS["patients_by_age"])
+    return np.interp(np.arange(_OLDEST + 1), ages, patients)
 
 
 def _diagnoses(rng: np.random.Generator, age: np.ndarray, sex: np.ndarray) -> np.ndarray:
