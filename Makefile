@@ -71,7 +71,7 @@ test-without-jit: $(TEST)
 
 # the tests of the engine for many machines, which need Java 17
 spark: $(TEST) $(SPARK)
-	$(PYTEST) tests/engines/spark
+	$(PYTEST) tests/job/spark
 
 # what a change must pass: two quick checks at a time, then the tests
 check: $(DEV)

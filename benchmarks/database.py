@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 import kohort as ko
 from benchmarks.large import SEVEN, write_records
 from benchmarks.measuring import peak_mb
-from kohort.tables import places as local
+from kohort.tables import source as local
 
 __all__ = ["measure"]
 

@@ -53,9 +53,9 @@ from benchmarks.large import DIVERSE, SEVEN, write_records
 from kohort.algorithms import Run
 from kohort.algorithms.kernels.group_costs import costs_by_group
 from kohort.io.read_spec import with_files
-from kohort.pipeline.spark.coding import Coder
-from kohort.pipeline.spark.prepare import prepare_on_spark
-from kohort.pipeline.spark.regions import labels_of, region_problem
+from kohort.job.spark.prepare import prepare_on_spark
+from kohort.job.spark.records import Coder
+from kohort.job.spark.solve import labels_of, region_problem
 from kohort.statement import Statement
 from kohort.statement.from_keywords import from_keywords, spelled_out
 from kohort.tables.spark_files import source_of_path

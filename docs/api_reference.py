@@ -46,6 +46,9 @@ def sections() -> dict[str, dict[str, Any]]:
     kinds: dict[str, Callable[[Any], bool]] = {
         "Functions": lambda found: isinstance(found, FunctionType) and not _builds(found),
         "What they return": lambda found: found in (ko.Release, ko.Verdict),
+        "What columns, people, events and a ledger are": lambda found: (
+            found in (ko.Person, ko.Events, ko.Ledger)
+        ),
         "Privacy models": lambda found: found in models,
         "Treatments of columns": lambda found: found in PERTURBATIONS.values(),
         "Hierarchies and items": lambda found: _builds(found) or found in (ko.Hierarchy, ko.Items),
@@ -63,7 +66,7 @@ def sections() -> dict[str, dict[str, Any]]:
 
 
 def _builds(found: Any) -> bool:
-    return isinstance(found, FunctionType) and found.__module__.startswith("kohort.data.hierarchies.")
+    return getattr(found, "__module__", "").startswith("kohort.data.hierarchies.")
 
 
 def _entry(name: str, found: Any) -> str:

@@ -42,7 +42,7 @@ OF_FIXTURES = {"spark": "spark", "postgresql_server": "servers", "mariadb_server
 
 TESTS = Path(__file__).parent
 LONGEST = (
-    "engines/spark",
+    "job/spark",
     "studio/test_browser_files.py",
     "studio/test_browser.py",
     "studio/test_basket_pages.py",
@@ -56,14 +56,14 @@ LONGEST = (
     "compiling/test_compile.py",
     "test_notebooks.py",
     "test_packaging.py",
-    "pipeline/test_public_figures.py",
+    "job/test_public_figures.py",
     "algorithms/mondrian/test_regions.py",
     "io/test_folders.py",
     "report/test_page.py",
     "test_people.py",
     "algorithms/improve/test_improve.py",
     "algorithms/closed_records/test_optimal.py",
-    "pipeline/test_anonymize.py",
+    "job/test_anonymize.py",
     "test_api.py",
     "test_every_frame.py",
     "cli/test_init.py",
@@ -246,7 +246,7 @@ def pytest_xdist_make_scheduler(config, log):
 
     class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid):
-            return "spark" if "/engines/spark/" in nodeid else nodeid.partition("::")[0]
+            return "spark" if "/job/spark/" in nodeid else nodeid.partition("::")[0]
 
     config.option.loadscopereorder = False
     return ByFile(config, log)

@@ -90,7 +90,7 @@ class Published:
 
     def name(self, person: int) -> str:
         """Who a person of the ledger is."""
-        from kohort.job.again.standing import hashed_people, positions
+        from kohort.job.tie import hashed_people, positions
 
         everybody = sorted({who for table in self.tables for who in table})
         known = hashed_people(MemoryTable(pa.table({"who": everybody})), "who", KEY)

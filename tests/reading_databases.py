@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from kohort.io.data_files import read_data
 from kohort.io.databases import DatabaseTable
-from kohort.io.databases.reading import ContentHash
+from kohort.io.databases.records import ContentHash
 
 
 def read_database(source: DatabaseTable) -> tuple[pa.Table, str]:

@@ -6,7 +6,7 @@ from typing import Any
 from unittest.mock import patch
 
 import kohort as ko
-from kohort.tables import places as local
+from kohort.tables import source as local
 
 __all__ = ["anonymized_in_batches", "no_table_is_small"]
 

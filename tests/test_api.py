@@ -19,7 +19,7 @@ import kohort as ko
 from frames import MAKERS, as_lists, from_arrow
 from kohort.errors import InputError, KohortError
 from kohort.io.read_spec import parse_spec
-from kohort.pipeline.verify_release import verify_release
+from kohort.job.verify import verify_release
 from kohort.tables.memory import MemoryTable
 from strategies import KINDS, cases
 

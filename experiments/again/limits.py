@@ -28,8 +28,8 @@ from experiments.bounds import best_bound
 from kohort.algorithms.again import Standing
 from kohort.data.ledger import Ledger
 from kohort.io.read_spec import parse_spec, with_files
-from kohort.job.again.tie import tie_to_ledger
 from kohort.job.prepare import prepare
+from kohort.job.tie import tie_to_ledger
 from kohort.release.job import make_release
 from kohort.tables.memory import MemoryTable
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pyarrow as pa
 
 import kohort as ko
-from kohort.io.baskets import BasketShape
 from kohort.io.data_files import read_data
+from kohort.statement.items import BasketShape
 
 
 def click_stream(folder: Path, number: int) -> pa.Table:

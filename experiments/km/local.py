@@ -24,7 +24,7 @@ from experiments.charts import Record, write_csv
 from experiments.km.baskets import click_stream
 from kohort.algorithms import ItemsAlgorithm, Run
 from kohort.data.baskets import by_cooccurrence, code_baskets
-from kohort.pipeline.before_after import BasketPair
+from kohort.job.sides import BasketPair
 from kohort.problem.items import ItemsProblem
 from kohort.recoding.item_nodes import ItemNodes
 from kohort.utility.itemset_loss import itemset_loss

@@ -18,34 +18,34 @@ from kohort.errors import InputError
 from kohort.io import hierarchies
 from kohort.io.data_files import read_release
 from kohort.io.databases import DatabaseTable
-from kohort.io.folders import sha256_of_source
 from kohort.io.ledger_file import read_ledger, verify_with_ledger
 from kohort.io.maps import read_maps
 from kohort.io.private_files import read_order
 from kohort.io.read_spec import files_of, with_files
-from kohort.job import apply
+from kohort.io.source_file import sha256_of_source
+from kohort.job.maps import Applied
+from kohort.job.maps import apply_maps as apply_to
 from kohort.job.prepare import prepare
-from kohort.pipeline.verify_release import verify_release
+from kohort.job.verify import verify_release
 from kohort.problem.promises import KAnonymity
 from kohort.profiling import profile as profiles
 from kohort.progress import ShowProgress, shown_progress
 from kohort.release.artefacts import ledger_for
 from kohort.release.job import release_of
-from kohort.release.origin import Origin
-from kohort.release.release import Release
-from kohort.risk import attack_ledger
-from kohort.sources import (
-    arrow_table,
+from kohort.release.origin import (
+    Origin,
     as_named,
-    dataset_of,
-    events_or_file,
+    events_of,
     is_named,
     named_files,
+    opened,
     original_of,
     path_of,
     spec_and_folder,
     table_and_statement,
 )
+from kohort.release.release import Release
+from kohort.risk import attack_ledger
 from kohort.statement import Items, Statement
 from kohort.statement.columns import columns_of, hierarchy_of
 from kohort.statement.from_keywords import (
@@ -59,7 +59,6 @@ from kohort.statement.from_keywords import (
 from kohort.statement.privacy import Promise
 from kohort.statement.words import ColumnWords, Ledger, Options, Person
 from kohort.tables.memory import MemoryTable
-from kohort.tables.source import records_of
 from kohort.tables.table import Table
 from kohort.treatments import Perturbation
 from kohort.verification import Verdict
@@ -221,15 +220,14 @@ def anonymize(
     origin = Origin(shape=read.shape, reads=reads, making=_name_of(data), ledger=_file(given["ledger"]))
     with shown_progress(progress) as report:
         header = given.get("header")
-        source = original_of(data, request, read.shape, header=header, progress=report)
-        second = events_or_file(given["events"], header)
-        tables = [records_of(table) for table in (source, *([] if second is None else [second]))]
+        sources = [original_of(data, request, read.shape, header=header, progress=report)]
+        if given["events"] is not None:
+            sources.append(events_of(given["events"], header))
+        tables = [source.dataset for source in sources]
         proposed = {} if spec is not None else proposed_hierarchies(request, quasi_identifiers, tables)
         return release_of(
-            source,
+            sources,
             request.with_columns(hierarchy={name: hierarchy_of(how) for name, how in proposed.items()}),
-            events=second,
-            dataset=tables[0],
             origin=origin,
             progress=report,
             notes=_notes(proposed),
@@ -281,7 +279,7 @@ def apply_maps(
     k: int | None = None,
     key: bytes | None = None,
     header: bool | None = None,
-) -> apply.Applied:
+) -> Applied:
     """Publish another table as a release was published: by the maps that `release.maps(path)` wrote.
 
     Values that the maps do not know are an error, or with `unseen="suppress"` become `*`. With a k the result
@@ -300,8 +298,8 @@ def apply_maps(
     >>> applied.table["age"].to_pylist()
     ['[20, 30)', '[40, 50)']
     """
-    dataset = dataset_of(data, header=header)
-    return apply.apply_maps(read_maps(maps), dataset, unseen=unseen, k=k, key=key)
+    dataset = opened(data, header=header).dataset
+    return apply_to(read_maps(maps), dataset, unseen=unseen, k=k, key=key)
 
 
 def attack_releases(ledger: str | Path, *, key: bytes) -> dict[str, Any]:
@@ -348,8 +346,8 @@ def verify(
     )
     assert published is not None
     reading = {"header": original_header, "header_option": "original-header"}
-    before = None if original is None else dataset_of(original, read.shape, **reading)
-    second = events_or_file(original_events, original_header)
+    before = None if original is None else opened(original, read.shape, **reading).dataset
+    second = None if original_events is None else events_of(original_events, original_header).dataset
     order = None if order_file is None else read_order(order_file)
     if order is not None and before is None:
         raise InputError(
@@ -362,7 +360,7 @@ def verify(
         original=before,
         order=order,
         events=beside_it,
-        original_events=None if second is None else records_of(second),
+        original_events=second,
     ).verdict
     if ledger is None:
         return verdict
@@ -385,7 +383,7 @@ def _given_release(
     return GivenRelease(
         _release_table(release, spec, header),
         _sha256(release),
-        None if original is None else dataset_of(original, spec.shape, **reading),
+        None if original is None else opened(original, spec.shape, **reading).dataset,
         None if order_file is None else read_order(order_file),
     )
 
@@ -488,7 +486,7 @@ def mine_closed_records(
     [{'sex': '*', 'town': '*', 'support': 3}, {'sex': '*', 'town': 'Ely', 'support': 2},
      {'sex': 'f', 'town': '*', 'support': 2}]
     """
-    dataset = dataset_of(data, header=header)
+    dataset = opened(data, header=header).dataset
     trees = hierarchies_by_column(quasi_identifiers)
     named = columns_of(
         dict.fromkeys(trees, "quasi-identifier"),
@@ -520,7 +518,7 @@ def profile(
     >>> [column.role for column in found.columns]
     ['quasi-identifier', 'sensitive']
     """
-    table = arrow_table(dataset_of(data, header=header))
+    table = opened(data, header=header).table
     return profiles.profile(table, max_combination=max_combination, sample=sample, seed=seed)
 
 

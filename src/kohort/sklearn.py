@@ -14,11 +14,11 @@ from kohort.api import anonymize
 from kohort.errors import InfeasibleError, InputError
 from kohort.extras import missing_package
 from kohort.job.public import HoldsOriginal
+from kohort.job.sides import BeforeAfter, classes_of
 from kohort.parameters import shown
-from kohort.pipeline.before_after import BeforeAfter, classes_of
 from kohort.problem.promises import KAnonymity, Model
 from kohort.risk.assess import attributes_of_both
-from kohort.risk.linkage import ClassIndex
+from kohort.risk.seen import ClassIndex
 from kohort.statement.options import OPTIONS
 from kohort.tables.memory import MemoryTable
 from kohort.tables.table import Table
@@ -208,7 +208,7 @@ class Anonymizer(HoldsOriginal, OneToOneFeatureMixin, TransformerMixin, BaseEsti
         if len(strange):
             coverings = [read_covering(column.texts, a) for column, a in zip(sides.labels, both)]
             known = [column[n:][strange] for column in codes]
-            for block, fits in ClassIndex(sides.after, coverings).fitting(known):
+            for block, fits in ClassIndex(sides.after.codes, coverings).fitting(known):
                 nearest = np.where(fits, self._widths, np.inf).argmin(axis=1)
                 found[strange[block]] = np.where(fits.any(axis=1), nearest, -1)
         return found

@@ -7,7 +7,7 @@ from typing import Any
 
 from kohort import api
 from kohort.release.release import Release
-from kohort.tables.places import RECORDS_PER_REGION, SparkData
+from kohort.tables.source import RECORDS_PER_REGION, SparkData
 
 __all__ = ["anonymize"]
 

@@ -15,9 +15,8 @@ from kohort.data import compact_column
 from kohort.data.column import code_column
 from kohort.data.compact_column import CompactColumn, GrowingValues, StoredValues, compacted
 from kohort.errors import InputError, KohortError
-from kohort.io.batch_files import FileBatches
 from kohort.io.formats import delimited, fitting, json_lines
-from kohort.io.tables import open_in_batches, read_table, write_table
+from kohort.io.tables import FileBatches, open_in_batches, read_table, write_table
 from kohort.tables.batches import BatchTable
 from kohort.tables.memory import MemoryTable
 from strategies import columns

@@ -12,7 +12,7 @@ from kohort.errors import InputError
 from kohort.files import atomic
 from kohort.files.drafts import FolderTraits
 from kohort.files.outputs import Outputs
-from kohort.release.hierarchy_folder import hierarchy_files
+from kohort.release.beside import hierarchy_files
 
 
 @pytest.fixture

@@ -9,9 +9,10 @@ import pytest
 
 import kohort as ko
 from kohort.cli.app import main
-from kohort.io.baskets import BasketShape, recognized_baskets
+from kohort.io.data_files import recognized_baskets
 from kohort.io.read_spec import read_spec
 from kohort.io.tables import write_table
+from kohort.statement.items import BasketShape
 
 WORDS = ["milk", "bread", "citrus fruit", "tea", "salt", "soap", "whole rice", "beans"]
 

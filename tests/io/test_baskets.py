@@ -10,8 +10,8 @@ import kohort as ko
 from cli.running import run
 from items_cases import FIG_2
 from kohort.errors import InputError
-from kohort.io.baskets import BasketShape
 from kohort.io.data_files import read_data, write_data
+from kohort.statement.items import BasketShape
 
 SPEC = "items: {{hierarchy: {{groups: {{A: [a1, a2], B: [b1, b2]}}}}{more}}}\nprivacy: {{k: 2, m: 2}}\n"
 LINES = "a1 b1 b2\na2 b1\na2 b1 b2\na1 a2 b2\n"

@@ -8,8 +8,8 @@ import pytest
 
 import kohort as ko
 from kohort.io.certificate import Certificate, certificate_schema, read_certificate
-from kohort.io.certificate_claims import check_claims
 from kohort.io.verify_certificate import (
+    check_claims,
     check_original_file,
     check_release_files,
     verify_certified,

@@ -16,8 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kohort.errors import InputError, UnsupportedError
-from kohort.io.formats import delimited
-from kohort.io.formats.text_layout import Layout
+from kohort.io.formats import Layout, delimited
 from kohort.io.tables import read_table, write_table
 
 SECRET = "Zebulon"

@@ -15,11 +15,11 @@ from pyarrow import orc
 import kohort as ko
 from cli.running import run
 from kohort.errors import InputError, UnsupportedError
-from kohort.io.baskets import BasketShape
 from kohort.io.data_files import read_data
 from kohort.io.private_files import read_salt
 from kohort.io.tables import open_in_batches, read_table, write_table
 from kohort.job.public import commitment_to
+from kohort.statement.items import BasketShape
 from reading_in_batches import anonymized_in_batches
 
 KINDS = ["parquet", "csv", "tsv", "json", "jsonl.gz", "arrow", "orc", "csv.gz"]

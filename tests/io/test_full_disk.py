@@ -9,9 +9,9 @@ import pytest
 
 from kohort.errors import InputError
 from kohort.files.atomic import replacing
-from kohort.io.baskets import BasketShape
 from kohort.io.data_files import write_data
 from kohort.io.tables import read_table, write_table
+from kohort.statement.items import BasketShape
 from lossy_disk import losing_half
 
 ENDINGS = [

@@ -11,8 +11,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from kohort.io.formats import Layout
 from kohort.io.formats.delimited import _open_utf8
-from kohort.io.formats.text_layout import Layout
 from kohort.io.source_file import opened
 from kohort.io.tables import write_table
 

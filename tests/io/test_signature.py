@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import kohort as ko
-from kohort.io.signature import (
+from kohort.io.private_files import (
     is_signed_by,
     make_keys,
     read_private_key,

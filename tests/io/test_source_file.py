@@ -12,11 +12,11 @@ import pyarrow as pa
 import pytest
 
 from kohort.errors import InputError
-from kohort.io import baskets, hierarchies, source_file
-from kohort.io.baskets import BasketShape
+from kohort.io import data_files, hierarchies, source_file
 from kohort.io.data_files import read_data
 from kohort.io.formats import format_of
 from kohort.io.tables import read_table, write_table
+from kohort.statement.items import BasketShape
 from kohort.tables.source import Source
 
 ENDINGS = [".csv", ".csv.gz", ".parquet", ".arrow", ".xlsx", ".jsonl", ".sav", ".dta"]
@@ -143,8 +143,8 @@ def test_a_file_of_baskets(tmp_path, monkeypatch):
     one.write_text("a b\nc\n")
     other.write_text("d\n")
     was = sha256(one)
-    detect = baskets.detect_encoding
-    monkeypatch.setattr(baskets, "detect_encoding", lambda path: (other.replace(one), detect(path))[1])
+    detect = data_files.detect_encoding
+    monkeypatch.setattr(data_files, "detect_encoding", lambda path: (other.replace(one), detect(path))[1])
     found = read_data(one, BasketShape())
     assert found.table["items"].to_pylist() == [["a", "b"], ["c"]]
     assert found.sha256 == was

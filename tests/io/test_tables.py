@@ -21,7 +21,7 @@ from kohort.io.tables import read_table, write_table
 
 TEXT = [".csv", ".tsv", ".txt", ".jsonl", ".ndjson", ".json"]
 COMPRESSED = [suffix + packed for suffix in (".csv", ".jsonl") for packed in (".gz", ".zst", ".bz2", ".xz")]
-WRITABLE = [suffix for suffix in SUFFIXES if suffix not in (".xls", ".orc")] + COMPRESSED
+WRITABLE = [suffix for suffix in SUFFIXES if suffix != ".orc"] + COMPRESSED
 SECRET = "Zebulon"
 
 
@@ -170,7 +170,10 @@ def test_extensions_in_capitals():
     assert format_of("A.CSV.GZ").name == "csv"
 
 
-def test_xls_cannot_be_written(tmp_path):
+def test_old_workbooks_are_refused_and_the_message_says_what_to_do(tmp_path):
+    (tmp_path / "table.xls").write_bytes(bytes.fromhex("d0cf11e0a1b11ae1"))
+    with pytest.raises(UnsupportedError, match=r"Open it in a spreadsheet program and save it as \.xlsx\."):
+        read_table(tmp_path / "table.xls")
     with pytest.raises(UnsupportedError, match=r"\.xlsx"):
         write_table(pa.table({"a": [1]}), tmp_path / "table.xls")
 
@@ -216,4 +219,4 @@ def test_every_format_has_a_reader_and_a_writer():
     for kind in FORMATS:
         assert callable(kind.code.read)
         assert kind.whole != hasattr(kind.code, "open_in_batches")
-        assert (set(kind.not_written) == set(kind.suffixes)) != hasattr(kind.code, "write")
+        assert bool(kind.instead) != hasattr(kind.code, "write")

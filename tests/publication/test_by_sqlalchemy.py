@@ -12,9 +12,9 @@ import pytest
 
 import kohort as ko
 from kohort.errors import InputError, UnsupportedError
-from kohort.io.databases import sqlalchemy_writing
+from kohort.io.databases import sqlalchemy_databases
 from kohort.io.databases.dialect import open_writing
-from kohort.io.databases.sqlalchemy_reading import SqlalchemyConnection
+from kohort.io.databases.sqlalchemy_databases import AnyDatabase
 from publication.test_into_databases import ASKED, HOSPITAL, records, table_in
 from reading_databases import read_database
 
@@ -185,7 +185,7 @@ def fail(*_given, **_named):
 @pytest.mark.parametrize("step", ["read_back", "put_in_place", "_renaming"])
 def test_a_failure_drops_the_draft(unknown, monkeypatch, step) -> None:
     release = ko.anonymize(ko.database(unknown.url, table="people"), **ASKED)
-    monkeypatch.setattr(sqlalchemy_writing.NewTableWriting, step, fail)
+    monkeypatch.setattr(sqlalchemy_databases.NewTableWriting, step, fail)
     with pytest.raises(InputError, match="the end"):
         release.write(ko.database(unknown.url, table="release"))
     assert unknown.tables() == ["people"]
@@ -205,15 +205,15 @@ def test_a_connection_that_is_ended(mysql, tmp_path, monkeypatch) -> None:
     """Before the rename: the old table stays, and the draft goes, over a new connection."""
     mysql.load("people", HOSPITAL)
     mysql.load("release", pa.table({"old": [1, 2, 3]}))
-    renaming = sqlalchemy_writing.MysqlWriting._renaming
+    renaming = sqlalchemy_databases.MysqlWriting._renaming
 
     def ended(self):
-        (number,) = self._connection.rows("select connection_id()")[0]
+        (number,) = self._database.rows("select connection_id()")[0]
         mysql.run(f"kill {number}")
         time.sleep(0.1)
         return renaming(self)
 
-    monkeypatch.setattr(sqlalchemy_writing.MysqlWriting, "_renaming", ended)
+    monkeypatch.setattr(sqlalchemy_databases.MysqlWriting, "_renaming", ended)
     release = ko.anonymize(ko.database(mysql.url, table="people"), **ASKED)
     with pytest.raises(InputError, match="connection"):
         release.write(ko.database(mysql.url, table="release"), certificate=tmp_path / "c.json")
@@ -224,14 +224,14 @@ def test_a_connection_that_is_ended(mysql, tmp_path, monkeypatch) -> None:
 
 def test_a_rename_whose_answer_is_lost(mysql, tmp_path, monkeypatch) -> None:
     mysql.load("people", HOSPITAL)
-    run = SqlalchemyConnection.run
+    run = AnyDatabase.run
 
     def lost(self, statement, **how):
         run(self, statement, **how)
         if statement.startswith("rename table"):
             raise InputError("the connection was lost")
 
-    monkeypatch.setattr(SqlalchemyConnection, "run", lost)
+    monkeypatch.setattr(AnyDatabase, "run", lost)
     release = ko.anonymize(ko.database(mysql.url, table="people"), **ASKED)
     release.write(ko.database(mysql.url, table="release"), certificate=tmp_path / "c.json")
     assert table_in(mysql).num_rows == 400

@@ -18,8 +18,8 @@ import pytest
 
 import kohort as ko
 from kohort.errors import InputError, InternalError, UnsupportedError
-from kohort.io.databases.connection import AdbcConnection
-from kohort.io.databases.table_draft import TableDraft
+from kohort.io.databases.dialect import AdbcDatabase
+from kohort.io.databases.records import TableDraft
 from kohort.job import streaming
 from kohort.release import targets
 from kohort.tables.batches import BatchTable
@@ -325,7 +325,7 @@ CHILD = """
 import sys, time
 from pathlib import Path
 import kohort as ko
-from kohort.io.databases.table_draft import TableDraft
+from kohort.io.databases.records import TableDraft
 
 def wait(self):
     Path(sys.argv[2]).touch()
@@ -436,13 +436,13 @@ def test_a_connection_that_is_ended_leaves_the_old_table(postgresql, tmp_path, m
 
 def test_a_commit_whose_answer_is_lost(postgresql, tmp_path, monkeypatch):
     postgresql.load("people", HOSPITAL)
-    commit = AdbcConnection.commit
+    commit = AdbcDatabase.commit
 
     def lost(self):
         commit(self)
         raise InputError("the connection was lost")
 
-    monkeypatch.setattr(AdbcConnection, "commit", lost)
+    monkeypatch.setattr(AdbcDatabase, "commit", lost)
     write_all(postgresql, tmp_path)
     assert table_in(postgresql).num_rows == 400
     assert (tmp_path / "certificate.json").exists()

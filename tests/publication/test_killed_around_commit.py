@@ -24,7 +24,7 @@ CHILD = """
 import os, signal, sys
 from pathlib import Path
 import kohort as ko
-from kohort.io.databases.table_draft import TableDraft
+from kohort.io.databases.records import TableDraft
 from publication.test_into_databases import ASKED
 
 url, folder, when, left = sys.argv[1], Path(sys.argv[2]), sys.argv[3], [int(sys.argv[4])]

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import kohort as ko
-from kohort.io.signature import make_keys
+from kohort.io.private_files import make_keys
 from kohort.job.public import public_version
 
 TOWNS = "a;north;*\nb;north;*\nc;south;*\n"

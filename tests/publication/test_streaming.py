@@ -146,7 +146,7 @@ def test_formulas_are_escaped_and_counted(tmp_path):
 def test_large_files_are_streamed_and_small_ones_are_not(tmp_path, monkeypatch):
     path = hospital(tmp_path)
     assert not isinstance(ko.anonymize(path, **ASKED).dataset, BatchTable)
-    monkeypatch.setattr("kohort.tables.places._SMALL", 100)
+    monkeypatch.setattr("kohort.tables.source._SMALL", 100)
     release = ko.anonymize(path, **ASKED)
     assert isinstance(release.dataset, BatchTable)
     assert any("read in batches" in note for note in release.notes)
@@ -155,7 +155,7 @@ def test_large_files_are_streamed_and_small_ones_are_not(tmp_path, monkeypatch):
 
 def test_what_cannot_be_streamed_is_read_whole_and_the_note_says_why(tmp_path, monkeypatch):
     path = hospital(tmp_path)
-    monkeypatch.setattr("kohort.tables.places._SMALL", 100)
+    monkeypatch.setattr("kohort.tables.source._SMALL", 100)
     release = ko.anonymize(path, **ASKED, sample=0.5)
     assert not isinstance(release.dataset, BatchTable)
     assert any("a sample is drawn" in note for note in release.notes)

@@ -17,7 +17,7 @@ import pytest
 import kohort as ko
 from kohort.errors import InputError, InternalError
 from kohort.files import checked
-from kohort.io import batch_files
+from kohort.io import tables
 from kohort.io.formats import delimited, fitting, json_lines
 from kohort.io.tables import write_table
 from kohort.job import streaming
@@ -148,19 +148,19 @@ def test_a_change_of_a_column_that_is_handed_on_is_refused(tmp_path):
 def test_more_or_fewer_records_are_refused(tmp_path, monkeypatch):
     write_table(ko.datasets.generate_hospital(400).select(COLUMNS), path := tmp_path / "hospital.parquet")
     release = anonymized_in_batches(path, **ASKED)
-    read = batch_files.FileBatches.read
+    read = tables.FileBatches.read
 
     def only_some(self, names, *, last=False):
         yield from list(read(self, names, last=last))[:-1]
 
-    monkeypatch.setattr(batch_files.FileBatches, "read", only_some)
+    monkeypatch.setattr(tables.FileBatches, "read", only_some)
     refused(release, InputError, "it had 400 records and now has 390")
 
     def twice(self, names, *, last=False):
         yield from read(self, names, last=last)
         yield from read(self, names, last=last)
 
-    monkeypatch.setattr(batch_files.FileBatches, "read", twice)
+    monkeypatch.setattr(tables.FileBatches, "read", twice)
     refused(release, InputError, "it had 400 records and now has more")
 
 
@@ -236,7 +236,7 @@ def test_a_killed_run_publishes_nothing_and_the_next_one_sweeps_up(tmp_path, shu
     out.write_text("old")
     script = (
         "import os, signal, kohort as ko\n"
-        "from kohort.tables import places as local\n"
+        "from kohort.tables import source as local\n"
         "from kohort.io.formats import fitting\n"
         "from kohort.job import streaming\n"
         "fitting.ROWS, streaming.ROWS, local._SMALL = 40, 40, -1\n"

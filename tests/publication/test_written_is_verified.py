@@ -18,7 +18,8 @@ import kohort as ko
 from kohort.errors import InfeasibleError, InternalError, KohortError, UnsupportedError
 from kohort.io import data_files
 from kohort.io.tables import read_table
-from kohort.job import apply, order, publish
+from kohort.job import maps as applying
+from kohort.job import order, publish
 from kohort.release import job, targets
 from kohort.tables.memory import MemoryTable
 from reading_in_batches import anonymized_in_batches
@@ -166,10 +167,10 @@ def in_published(published, fault):
 
 
 @pytest.mark.parametrize("fault", ["swapped", "dropped", "doubled", "replaced"])
-@pytest.mark.parametrize("where", [job, apply])
+@pytest.mark.parametrize("where", [job, applying])
 def test_a_fault_in_settling_the_order_is_caught(tmp_path, monkeypatch, where, fault):
     honest, maps = order.settle_order, tmp_path / "maps.json"
-    if where is apply:
+    if where is applying:
         released(algorithm="full-domain").maps(maps)
 
     def faulty(prepared, published):
@@ -178,7 +179,7 @@ def test_a_fault_in_settling_the_order_is_caught(tmp_path, monkeypatch, where, f
 
     monkeypatch.setattr(where, "settle_order", faulty)
     with pytest.raises((InternalError, InfeasibleError)):
-        ko.apply_maps(maps, pa.table(PEOPLE), k=2) if where is apply else released()
+        ko.apply_maps(maps, pa.table(PEOPLE), k=2) if where is applying else released()
 
 
 @pytest.mark.parametrize("fault", [lambda rows: rows[1:], lambda rows: np.append(rows[1:], rows[1])])

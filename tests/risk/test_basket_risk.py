@@ -6,7 +6,7 @@ import pytest
 
 import kohort as ko
 from by_definition.risk import basket_fits
-from kohort.pipeline.before_after import before_after
+from kohort.job.sides import before_after
 from kohort.risk.linkage import look_up
 
 

@@ -1,5 +1,6 @@
 """The three criteria: judged as by definition; planted leaks are found, and nothing in a safe table."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -18,10 +19,16 @@ from by_definition.criteria import (
     nearest,
 )
 from kohort.risk import criteria as linking
-from kohort.risk.criteria import _independent, matches, rarest_predicates, three_criteria
-from kohort.risk.inference import guess_from_others, guess_from_records
+from kohort.risk.criteria import (
+    _independent,
+    guess_from_others,
+    guess_from_records,
+    matches,
+    rarest_predicates,
+    three_criteria,
+)
 from kohort.risk.intruders import near_numbers, nearest_facts
-from kohort.risk.seen_columns import of_original, of_release, other_columns, quasi_identifiers, unchanged
+from kohort.risk.seen import of_original, of_release, other_columns
 
 QUASI = {"age": ko.intervals(5, 10), "town": None, "sex": None}
 ROWS = st.lists(
@@ -56,22 +63,22 @@ def test_predicates_are_the_rarest_and_counted_as_by_definition(rows, seed, labe
     release = small_release(rows, labels=labels)
     attributes, originals, published = texts_of(release)
     sides = release.sides
-    columns = [*quasi_identifiers(sides), *(unchanged(c, sides.rows) for c in other_columns(release))]
+    table = of_release(sides).beside(other_columns(release))
     rng = np.random.default_rng(seed)
-    rarest, predicates = rarest_predicates(columns, 30, rng)
-    predicates += [_independent(columns, chosen, rng) for chosen, _ in predicates[:5]]
-    found = matches(columns, predicates)
+    rarest, predicates = rarest_predicates(table, 30, rng)
+    predicates += [_independent(table, chosen, rng) for chosen, _ in predicates[:5]]
+    found = matches(table, predicates)
     texts = {c.name: c.texts for c in sides.labels} | {"ill": release.dataset.column("ill").texts}
     for number, (chosen, row) in enumerate(predicates):
-        predicate = {columns[c].name: texts[columns[c].name][code] for c, code in zip(chosen, row)}
+        predicate = {table.names[c]: texts[table.names[c]][code] for c, code in zip(chosen, row)}
         assert found[number] == len(fitting_originals(predicate, originals, attributes))
         if number < len(predicates) - 5:
             alike = [r for r in published if all(r[name] == label for name, label in predicate.items())]
             assert len(alike) == rarest
     persons = np.arange(len(rows)) // 2
-    of_people = matches(columns, predicates, persons)
+    of_people = matches(replace(table, persons=persons), predicates)
     for number, (chosen, row) in enumerate(predicates):
-        predicate = {columns[c].name: texts[columns[c].name][code] for c, code in zip(chosen, row)}
+        predicate = {table.names[c]: texts[table.names[c]][code] for c, code in zip(chosen, row)}
         assert of_people[number] == len({r // 2 for r in fitting_originals(predicate, originals, attributes)})
     whole = [tuple(r.values()) for r in published]
     assert rarest <= min(whole.count(row) for row in whole)
@@ -121,12 +128,13 @@ def test_the_control_group_never_sees_the_targets(rows, seed):
     release = small_release(rows)
     column = release.sides.sensitive[0]
     known = [a.column.codes for a in release.sides.attributes]
-    targets = np.arange(0, len(rows), 2)
-    guess = guess_from_others(known, column, targets, np.random.default_rng(seed))
+    targets, everybody = np.arange(0, len(rows), 2), np.arange(len(rows))
+    guess = guess_from_others(known, column, targets, np.random.default_rng(seed), everybody)
     changed = column.codes.copy()
     changed[targets] = (changed[targets] + 1) % len(column.texts)
     other = type(column)(column.name, column.kind, changed, column.texts, column.numbers)
-    assert guess_from_others(known, other, targets, np.random.default_rng(seed)).tolist() == guess.tolist()
+    again = guess_from_others(known, other, targets, np.random.default_rng(seed), everybody)
+    assert again.tolist() == guess.tolist()
     persons = np.arange(len(rows)) // 3
     mine = np.isin(persons, persons[targets[:1]])
     changed = np.where(mine, (column.codes + 1) % len(column.texts), column.codes)
@@ -249,11 +257,11 @@ def test_the_control_group_of_linking_has_no_record_of_the_person():
 def test_the_nearest_record_is_found_as_by_definition(points, shift, groups):
     records = np.array(points, dtype=float)
     moved, own, of_class = records + np.array(shift), np.arange(len(points)), np.array(groups[: len(points)])
-    for classes in (None, of_class):
+    for classes in (np.zeros(len(points), dtype=int), of_class):
         found = nearest_facts(moved, records, own, classes)
         near = []
         for t in own:
-            same = [r for r in own if classes is None or of_class[r] == of_class[t]]
+            same = [r for r in own if classes[r] == classes[t]]
             near.append([same[place] for place in nearest(moved[t], records[same])])
         assert found["nearest"] == sum(t in some for t, some in zip(own, near))
         assert found["nearest_alone"] == sum(some == [t] for t, some in zip(own, near))
@@ -278,4 +286,4 @@ def test_the_same_seed_gives_the_same_facts():
     asked = {"quasi_identifiers": QUASI, "sensitive": ["ill"], "k": 5, "algorithm": "mondrian"}
     release = ko.anonymize(spread_out(300), **asked)
     assert three_criteria(release, seed=4, targets=50) == three_criteria(release, seed=4, targets=50)
-    assert of_original(release.sides).record_of.tolist() == list(range(300))
+    assert of_original(release.sides).rows.tolist() == list(range(300))

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 
+from job.test_linked_records import _released_or_infeasible, linked_tables, panel, released
 from kohort.errors import UnsupportedError
-from pipeline.test_linked_records import _released_or_infeasible, linked_tables, panel, released
 
 
 def fits(known: list[dict], shown: list[dict], covered: dict, slot: str | None) -> bool:

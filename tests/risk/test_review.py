@@ -11,7 +11,7 @@ from by_definition.knowledge import people_alike
 from by_definition.risk import covers
 from kohort.algorithms import Run
 from kohort.io.read_spec import parse_spec
-from kohort.pipeline.before_after import classes_of
+from kohort.job.sides import classes_of
 from kohort.problem.promises import RiskLimit
 from kohort.risk.assess import attributes_of_both, people_fitting
 from kohort.risk.review import due_date, recipient_risks, review_release

@@ -9,7 +9,7 @@ import pytest
 
 import kohort as ko
 from by_definition import risk as by_definition
-from kohort.pipeline.before_after import before_after
+from kohort.job.sides import before_after
 from kohort.risk.linkage import look_up
 from releases import random_release
 

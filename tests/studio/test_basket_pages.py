@@ -8,7 +8,8 @@ import yaml
 
 import kohort as ko
 from cli.running import run as command
-from kohort.io.baskets import BasketShape, write_basket_file
+from kohort.io.data_files import write_basket_file
+from kohort.statement.items import BasketShape
 from studio.studio_client import studio
 
 pytestmark = pytest.mark.processes
@@ -223,9 +224,9 @@ def test_a_spec_with_a_hierarchy_file_is_read_from_the_command_line(browser, tmp
     (tmp_path / "tree.csv").write_text(tree)
     path = tmp_path / "spec.yaml"
     path.write_text("items: {hierarchy: tree.csv}\nprivacy: {k: 3, m: 2}\nalgorithm: apriori-items\n")
-    shape = shape_in_spec(Workplace(), None, path=str(path))
+    shape = shape_in_spec(Workplace(), path=str(path))
     assert shape == {"separator": None, "id": None, "item": None}
-    content = read_spec_path(Workplace(), None, path=str(path), source={"path": str(data), "baskets": shape})
+    content = read_spec_path(Workplace(), path=str(path), source={"path": str(data), "baskets": shape})
     assert list(content["items"]["hierarchy"]["tree"]["*"][0]) == ["low"]
     written_out = tmp_path / "out.yaml"
     written_out.write_text(yaml.safe_dump(content))

@@ -6,8 +6,9 @@ import pytest
 
 import kohort as ko
 from cli.running import run as command
-from kohort.io.baskets import BasketShape, write_basket_file
+from kohort.io.data_files import write_basket_file
 from kohort.io.tables import write_table
+from kohort.statement.items import BasketShape
 from studio.real_browser import first_page, needs_chromium, started_chromium, started_studio
 from studio.studio_client import write_people
 from two_file_cases import many

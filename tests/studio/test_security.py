@@ -11,11 +11,11 @@ import pytest
 
 pytest.importorskip("starlette", reason="the studio's packages are not installed")
 
-from kohort.studio.private_folder import private_folder, sweep
+from kohort.errors import InputError
 from kohort.studio.security import Access
-from kohort.studio.server import _announce
+from kohort.studio.server import _announce, private_folder, sweep
 from kohort.studio.serving import Serving
-from kohort.studio.uploads import Refused, refuse_bomb, safe_name
+from kohort.studio.uploads import refuse_bomb, safe_name
 from studio.studio_client import HOST, ORIGIN, studio, write_people
 
 MEGABYTE = 2**20
@@ -206,7 +206,7 @@ def test_a_zip_bomb_is_refused(browser, tmp_path):
 def test_a_compressed_bomb_is_refused(tmp_path):
     bomb = tmp_path / "bomb.csv.gz"
     bomb.write_bytes(gzip.compress(b"31\n" * MEGABYTE))
-    with pytest.raises(Refused, match="unpacked"):
+    with pytest.raises(InputError, match="unpacked"):
         refuse_bomb(bomb, MEGABYTE)
     refuse_bomb(bomb, 4 * MEGABYTE)
 
@@ -293,7 +293,7 @@ def test_the_private_folder_is_removed_at_the_end(tmp_path):
 def test_the_folder_of_a_crashed_studio_is_swept_at_the_next_start(tmp_path):
     crash = (
         "import os, pathlib, sys\n"
-        "from kohort.studio.private_folder import private_folder\n"
+        "from kohort.studio.server import private_folder\n"
         "with private_folder(pathlib.Path(sys.argv[1])) as folder:\n"
         "    (folder / 'upload.csv').write_text('secret')\n"
         "    os._exit(1)\n"

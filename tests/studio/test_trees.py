@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kohort.studio.builders import BUILDERS, WrongForm, kind_of, parameter_of, written
-from kohort.studio.trees import WrongEdit, as_spec, edited, numbered
+from kohort.errors import InputError
+from kohort.studio.forms import BUILDERS, kind_of, parameter_of, written
+from kohort.studio.trees import as_spec, edited, numbered
 
 
 def leaf(label):
@@ -68,7 +69,7 @@ def test_a_group_that_is_emptied_goes():
     ],
 )
 def test_what_is_refused(what, nodes, more):
-    with pytest.raises(WrongEdit):
+    with pytest.raises(InputError):
         edited(TREE, what, nodes, **more)
 
 
@@ -81,7 +82,7 @@ def test_no_edit_loses_a_value_or_changes_the_tree_it_is_given(what, nodes, into
     before = written_out(TREE)
     try:
         tree = edited(TREE, what, nodes, into=into, label="new")
-    except WrongEdit:
+    except InputError:
         return
     assert written_out(TREE) == before
     assert sorted(node["label"] for node in numbered(tree) if not node["children"]) == ["a", "b", "c", "d"]
@@ -108,5 +109,5 @@ def test_builders_are_shown_as_they_were_typed(kind, typed):
     ("kind", "typed"), [("intervals", "x"), ("quantiles", ""), ("date", ","), ("magic", "")]
 )
 def test_wrong_parameters_are_refused(kind, typed):
-    with pytest.raises(WrongForm):
+    with pytest.raises(InputError):
         written(kind, typed)

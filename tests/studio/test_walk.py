@@ -236,17 +236,17 @@ def test_of_a_large_lattice_the_part_around_the_published_node_is_drawn():
 
     from kohort.recoding.lattice import Lattice
     from kohort.studio.rendering import drawing_of
-    from kohort.studio.worker import lattices
+    from kohort.studio.worker import judging
 
     states = np.zeros((6, 5, 4, 3), dtype=np.int8)
     lattice = Lattice(states, (2, 4, 0, 1))
-    nodes = lattices._drawn(lattice)
+    nodes = judging._drawn(lattice)
     distances = [sum(abs(a - b) for a, b in zip(node, lattice.chosen)) for node in nodes]
     near = sum(
         sum(abs(a - b) for a, b in zip(n, lattice.chosen)) <= max(distances) for n in np.ndindex(6, 5, 4, 3)
     )
-    assert lattice.chosen in nodes and 20 < len(nodes) == near <= lattices.MOST_NODES
-    drawing = drawing_of({"nodes": [lattices._node(lattice, levels) for levels in nodes]})
+    assert lattice.chosen in nodes and 20 < len(nodes) == near <= judging.MOST_NODES
+    drawing = drawing_of({"nodes": [judging._node(lattice, levels) for levels in nodes]})
     boxes = [SimpleNamespace(**box) for box in drawing["boxes"]]
     width, height = drawing["box"]["width"], drawing["box"]["height"]
     for box in boxes:  # all inside the picture, none over another
@@ -330,7 +330,7 @@ def test_the_example_specs_of_built_in_tables_mean_the_same_when_written_out(tmp
     path = tmp_path / "adult.csv"
     write_table(table, path)
     original = Path(ko.datasets.example_spec("adult"))
-    content = read_spec_path(Workplace(), None, path=str(original), source={"path": str(path)})
+    content = read_spec_path(Workplace(), path=str(original), source={"path": str(path)})
     written = tmp_path / "spec.yaml"
     written.write_text(spec_text(content | {"algorithm": "mondrian"}))
     assert "tree" in content["attributes"]["education"]["hierarchy"]

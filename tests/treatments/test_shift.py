@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 import pytest
 
 import kohort as ko
+from job.test_linked_records import panel, released
 from kohort.errors import InputError
 from kohort.tables.memory import MemoryTable
-from kohort.treatments.shift import shifted
+from kohort.treatments.identifiers import shifted
 from kohort.verification.treated import check_shifted
-from pipeline.test_linked_records import panel, released
 
 DAYS = [date(2020, 1, 31) + timedelta(days=37 * i) for i in range(panel().num_rows)]
 KEY = b"a secret of 16 bytes or more"

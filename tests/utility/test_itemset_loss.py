@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import kohort as ko
 from kohort.data.baskets import code_baskets
-from kohort.pipeline.before_after import BasketPair
+from kohort.job.sides import BasketPair
 from kohort.utility.itemset_loss import frequent_sets, itemset_loss, pair_error, top_lost
 from strategies import hierarchies
 

@@ -15,7 +15,6 @@ from kohort.utility.model_overlap import (
     model_overlap,
     number_overlap,
     read_formula,
-    shares_after,
     shares_before,
 )
 from kohort.utility.regression import estimable, fit_linear, fit_logistic, interval_overlap
@@ -103,7 +102,7 @@ def test_labels_are_read_as_is_said(labels):
         else:
             by_code = shares_before(attribute.column)
             expected = [np.mean([by_code[texts.index(t)] for t in some], axis=0) for some in under]
-            assert shares_after(sides, place) == pytest.approx(np.array(expected))
+            assert covering.shares(by_code) == pytest.approx(np.array(expected))
         drawn = drawn_codes(shown.codes, covering, rng)
         assert all(texts[code] in under[label] for code, label in zip(drawn, shown.codes))
 

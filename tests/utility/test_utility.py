@@ -6,7 +6,7 @@ import pytest
 
 import kohort as ko
 from by_definition import risk as by_definition
-from kohort.pipeline.before_after import before_after
+from kohort.job.sides import before_after
 from kohort.problem.costs import COSTS
 from kohort.utility.classification import group_values, published_side
 from kohort.utility.measure import cramers_v

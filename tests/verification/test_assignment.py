@@ -8,7 +8,7 @@ import kohort as ko
 from by_definition import order as by_definition
 from kohort.data.baskets import read_baskets
 from kohort.io.read_spec import parse_spec
-from kohort.pipeline.verify_release import verify_release
+from kohort.job.verify import verify_release
 from kohort.problem.attribute import Attribute, tight_domain
 from kohort.tables.memory import MemoryTable
 from kohort.verification.assignment import _Flow, assign_records

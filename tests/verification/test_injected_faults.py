@@ -27,14 +27,13 @@ from cli.test_counterfeits_command import publish as publish_counterfeits
 from kohort.algorithms.improve.improve import Improve
 from kohort.data.ledger import Ledger
 from kohort.errors import InternalError
-from kohort.job import order, publish
-from kohort.job.again import tie
+from kohort.job import order, publish, tie
 from kohort.problem.costs import Loss
 from kohort.problem.problem import Problem
 from kohort.release import job
 from kohort.tables.memory import MemoryTable
-from kohort.treatments import identifiers, shift
-from kohort.treatments.averages import Mean, Median
+from kohort.treatments import identifiers
+from kohort.treatments.identifiers import Mean, Median
 
 CAUGHT = (
     r"failed its own verification|proof of the lower bound|failed its check together|Broken: |is number 1 of"
@@ -236,11 +235,11 @@ FAULTS = [
     Fault("treatment", "means are not applied", means("mean"),
           [(Mean, "publish", lambda honest: lambda *_: encoded("wage"))]),
     Fault("treatment", "dates are not shifted", linked(insensitive={"seen": "shift"}),
-          [(shift, "shifted", lambda honest: lambda name, values, *_: values)]),
+          [(identifiers, "shifted", lambda honest: lambda name, values, *_: values)]),
     Fault("treatment", "dates of a person move apart", linked(insensitive={"seen": "shift"}),
-          [(shift, "days_of_people", returning(lambda days: days + np.arange(len(days)) % 2))]),
+          [(identifiers, "days_of_people", returning(lambda days: days + np.arange(len(days)) % 2))]),
     Fault("treatment", "dates move too far", linked(insensitive={"seen": "shift"}, shift_days=20),
-          [(shift, "days_of_people", returning(lambda days: days * 3))]),
+          [(identifiers, "days_of_people", returning(lambda days: days * 3))]),
     # identifiers
     Fault("identifiers", "an identifier is published", ask(("name",), identifiers=["name"]),
           [(publish, "replaced_columns", returning(lambda found: {n: c for n, c in found.items() if c}))]),

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 import kohort as ko
-from kohort.pipeline.verify_release import verify_release
+from kohort.job.verify import verify_release
 from kohort.tables.memory import MemoryTable
 
 

@@ -21,7 +21,7 @@ import kohort.data.hierarchies.intervals as build_quantiles
 import kohort.data.hierarchy as hierarchy
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InternalError
-from kohort.pipeline.verify_release import verify_release
+from kohort.job.verify import verify_release
 from kohort.problem.attribute import Attribute
 from kohort.problem.costs import COSTS
 from kohort.tables.memory import MemoryTable

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from cli.test_forged_certificates import KINDS
-from engines.spark.test_faults import WORKER_FAULTS
+from job.spark.test_faults import WORKER_FAULTS
 from publication.test_written_is_verified import FAULTS as WRITTEN
 from verification.test_injected_faults import FAULTS, LEDGER_FAULTS, OTHER_PROBLEMS
 from verification.test_own_definitions import FAULTS as RULES

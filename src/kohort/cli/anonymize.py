@@ -54,7 +54,7 @@ def anonymize(asked: Anonymize, output: Output) -> None:
         outputs = files.outputs(request, read.shape, reads)
         release = release_file(source, request, progress, events=asked.events, origin=origin, reading=asked)
         facts = files.write(release, outputs, progress=progress)
-    encoding = release.origin.file.encoding if release.origin.file else None
+    encoding = release.origin.sources[0].encoding
     if encoding not in (None, "utf-8", "utf-8-sig"):
         output.note(f"The file was read as {encoding}; --encoding chooses another. Releases are UTF-8.")
     output.result(facts)
@@ -91,9 +91,9 @@ def release_file(
     said = reading.reading
     file = open_original(data, request, origin.shape, progress=progress, **said)
     del said["sheet"]  # that of the first table
-    second = None if events is None else read_data(events, **said)
+    second = [] if events is None else [read_data(events, **said)]
     seconds = {"read": time.perf_counter() - start}
-    return release_of(file, request, events=second, origin=origin, progress=progress, seconds=seconds)
+    return release_of([file, *second], request, origin=origin, progress=progress, seconds=seconds)
 
 
 def _location(path: str) -> str:
@@ -120,7 +120,7 @@ def _show(output: Output, facts: dict, files: ReleaseFiles) -> None:
 
 def apply(asked: Apply, output: Output) -> None:
     from kohort.io.maps import read_maps  # loads what no release needs
-    from kohort.job.apply import apply_maps
+    from kohort.job.maps import apply_maps
 
     named, out = source_named(asked.data, asked), asked.out
     outputs = Outputs([out], reads=[asked.maps, file_of(named), asked.key_file])

@@ -141,7 +141,7 @@ def compile(asked: Compile, output: Output) -> None:
 def key(asked: Key, output: Output) -> None:
     from kohort.files.checked import write_checked
     from kohort.files.outputs import Outputs
-    from kohort.io.signature import make_keys
+    from kohort.io.private_files import make_keys
 
     private, public = asked.private, asked.public or Path(f"{asked.private}.pub")
     outputs = Outputs([private, public], new=[private, public], private=[private])

@@ -18,16 +18,15 @@ from kohort.data.baskets import code_baskets
 from kohort.errors import InfeasibleError, counted, percent
 from kohort.files.checked import write_checked
 from kohort.files.outputs import Outputs
-from kohort.io.baskets import BASKETS, BasketShape, recognized_baskets
-from kohort.io.data_files import read_data
+from kohort.io.data_files import read_data, recognized_baskets
 from kohort.io.databases import DatabaseTable
-from kohort.io.folders import Files
-from kohort.io.source_file import plain_suffix
-from kohort.io.write_spec import spec_text, suggested_attribute
+from kohort.io.source_file import Files, plain_suffix
+from kohort.io.write_spec import items_spec_text, spec_text, suggested_attribute
 from kohort.problem.promises import KAnonymity
 from kohort.profiling.profile import BasketProfile, Combination, profile_baskets
 from kohort.profiling.profile import Profile as Found
 from kohort.profiling.profile import profile as profile_table
+from kohort.statement.items import BASKETS, BasketShape
 
 _WORST_SHOWN = 3  # combinations of each size
 
@@ -206,8 +205,6 @@ _FATES = {
 
 
 def _init_baskets(output: Output, baskets: FoundBaskets, asked: Init, outputs: Outputs) -> None:
-    from kohort.io.write_items_spec import items_spec_text
-
     found, out, k, data = baskets.profile, asked.out, asked.k, Path(asked.data)
     _refuse_k(k, found.records)
     command = command_to_copy("anonymize", data, "--spec", out, "--out", f"release{plain_suffix(data)}")

@@ -17,6 +17,7 @@ from kohort.io.databases import DatabaseTable
 from kohort.io.ledger_file import open_ledger, read_ledger
 from kohort.io.read_spec import read_spec, with_files
 from kohort.io.tables import read_table
+from kohort.job.tie import TiedRelease
 from kohort.release.job import make_release
 from kohort.release.origin import Origin
 from kohort.risk import attack_ledger
@@ -48,7 +49,7 @@ def risk(asked: Risk, output: Output) -> None:
         if asked.utility:
             facts |= {"utility": release.utility(seed=asked.seed, progress=progress)}
     output.result(facts)
-    output.notes(release.origin.file)
+    output.notes(release.origin.sources[0])
     output.show(_figures(facts))
     output.say(*(f"- {sentence}" for sentence in _sentences(facts)))
 
@@ -109,7 +110,7 @@ def _attack_next(
         for side, way in _sides(spec.again).items():
             request = with_files(spec, beside=beside, key=key, ledger=ledger, again=way)
             release = make_release(file.dataset, request, progress=progress, compared=True)
-            assert release.tied is not None
+            assert isinstance(release.tied, TiedRelease)
             facts[side] = attack_ledger(release.tied.ledger)
     output.result(facts)
     made = {"made afresh": "before", "by the spec": "after"}

@@ -18,7 +18,7 @@ from kohort.io.databases import DatabaseTable
 from kohort.io.private_files import read_order, read_salt
 from kohort.io.read_spec import files_of, read_spec, with_files
 from kohort.job.public import sha256_of_files
-from kohort.pipeline.verify_release import verify_release
+from kohort.job.verify import verify_release
 from kohort.report.terminal import checks_table, verdict_panel
 from kohort.statement import Statement
 from kohort.tables.source import Source
@@ -128,7 +128,7 @@ def _original(asked: Verify) -> Path | DatabaseTable | None:
 
 def _reads(asked: Verify, spec: Statement | None, files: _Files) -> list[Path | None]:
     """Every file that is read."""
-    from kohort.io.signature import signature_path
+    from kohort.io.private_files import signature_path
 
     signature = None if asked.certificate is None else signature_path(asked.certificate)
     named = [] if spec is None or asked.spec is None else files_of(spec, beside=asked.spec.parent)
@@ -199,10 +199,9 @@ def _certified(asked: Verify) -> Any:
 
 def _refuse_unknown_shape(release: Path | DatabaseTable, asked: Verify, certified: Any) -> None:
     """Refuse a file of nothing but baskets without its spec, which alone says how items are separated."""
-    from kohort.io.baskets import BASKETS
-    from kohort.io.folders import Files
     from kohort.io.formats import FORMATS, SUFFIXES, source_format
-    from kohort.io.source_file import plain_suffix
+    from kohort.io.source_file import Files, plain_suffix
+    from kohort.statement.items import BASKETS
 
     if asked.spec is not None or certified is None or not isinstance(release, Path):
         return
@@ -224,8 +223,12 @@ def _claims(
     salt: bytes | None,
 ) -> list[Any]:
     """The result of checking each claim of the certificate."""
-    from kohort.io.certificate_claims import check_claims
-    from kohort.io.verify_certificate import check_original_file, check_release_files, check_signature
+    from kohort.io.verify_certificate import (
+        check_claims,
+        check_original_file,
+        check_release_files,
+        check_signature,
+    )
 
     assert asked.certificate is not None
     published = [tables[name] for name in ("release", "events") if name in tables]

@@ -15,14 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kohort.data.arrow_values import long_decimals
-from kohort.data.times import (
-    DATE_TEXT,
-    is_zoned,
-    local_days,
-    moment_of_text,
-    moment_of_time,
-    temporal_values,
-)
+from kohort.data.times import DATE_TEXT, is_zoned, local_days, moment_of_text, moment_of_time, temporal_values
 from kohort.errors import InputError
 
 Kind = Literal["integer", "float", "string", "boolean", "date", "datetime"]

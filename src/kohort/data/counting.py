@@ -80,12 +80,7 @@ def stretches_of(n_records: int, at_once: int = AT_ONCE) -> Iterator[slice]:
 
 
 def _pair_keys(
-    left: Codes,
-    right: Codes,
-    n_right: int,
-    chosen: np.ndarray | None,
-    rows: np.ndarray | None,
-    at_once: int,
+    left: Codes, right: Codes, n_right: int, chosen: np.ndarray | None, rows: np.ndarray | None, at_once: int
 ) -> Iterator[np.ndarray]:
     """A number for each pair, a stretch of records at a time."""
     for part in stretches_of(len(left), at_once):

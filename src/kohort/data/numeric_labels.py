@@ -19,12 +19,7 @@ Star = Literal["missing", "range"]
 
 
 def as_numbers(
-    column: Any,
-    how: How = "midpoint",
-    *,
-    star: Star = "missing",
-    whole: bool | None = None,
-    seed: int = 0,
+    column: Any, how: How = "midpoint", *, star: Star = "missing", whole: bool | None = None, seed: int = 0
 ) -> Any:
     """The numbers or times that the labels of a published column stand for, of the kind that came in.
 

@@ -177,10 +177,7 @@ def _flush_folder(folder: Path) -> None:
 
 
 def _rename_all(
-    drafts: list[Path],
-    targets: list[Path],
-    folders: dict[Path, Drafts],
-    commit: Callable[[], None] | None,
+    drafts: list[Path], targets: list[Path], folders: dict[Path, Drafts], commit: Callable[[], None] | None
 ) -> None:
     """Rename every draft over its target, then commit; if one of this fails, put the old files back."""
     if len(drafts) < 2 and commit is None:

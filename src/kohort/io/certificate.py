@@ -6,12 +6,10 @@ import json
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
-from kohort.errors import InputError
 from kohort.files.checked import write_checked
-from kohort.io.json_text import decode_json
-from kohort.io.source_file import bytes_of
+from kohort.io.json_text import read_document
 from kohort.problem.roles import Role
 
 SHA256 = r"^[0-9a-f]{64}$"
@@ -316,19 +314,7 @@ def write_certificate(facts: dict[str, Any], path: str | Path) -> None:
 
 def read_certificate(path: str | Path) -> Certificate:
     """Read a certificate, or say what is wrong with it."""
-    content = bytes_of(path, "The certificate")
-    try:
-        facts = decode_json(content, name=Path(path).name)
-    except InputError as error:
-        raise InputError(f"{str(path)!r} is not JSON, so it is not a certificate. {error}") from None
-    try:
-        certificate = Certificate.model_validate(facts)
-    except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        place = ".".join(map(str, first["loc"])) or "the whole"
-        raise InputError(
-            f"{str(path)!r} is not a certificate of a release: {place}: {first['msg']}. "
-            "`kohort anonymize --certificate` writes one."
-        ) from None
+    hint = "`kohort anonymize --certificate` writes one."
+    certificate, content = read_document(path, Certificate, "a certificate of a release", hint)
     certificate._content = content
     return certificate

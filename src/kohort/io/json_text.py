@@ -1,15 +1,41 @@
-"""Read JSON: an error names the line, and an object that has a key twice is refused."""
+"""Read JSON: an error names the line, an object that has a key twice is refused, documents are checked."""
 
 from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kohort.errors import InputError
+from kohort.io.source_file import bytes_of
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+Document = TypeVar("Document", bound="BaseModel")
 
 DEEPEST = 100  # nested objects and lists
 _TEXT_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]')
+
+
+def read_document(path: str | Path, kind: type[Document], what: str, hint: str) -> tuple[Document, bytes]:
+    """A JSON file, checked, and its bytes; errors show none of its values.
+
+    what  what such a file is called, such as `a certificate`
+    hint  where one comes from
+    """
+    from pydantic import ValidationError
+
+    content = bytes_of(path, f"The {what.partition(' ')[2]}")
+    try:
+        return kind.model_validate(decode_json(content, name=Path(path).name)), content
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        place = ".".join(map(str, first["loc"])) or "the whole"
+        raise InputError(f"{str(path)!r} is not {what}: {place}: {first['msg']}. {hint}") from None
+    except InputError as error:
+        raise InputError(f"{str(path)!r} is not {what}: it is not JSON in UTF-8. {error}") from None
 
 
 def decode_json(content: bytes, *, name: str) -> Any:

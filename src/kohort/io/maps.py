@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, create_model
 
 from kohort.data.column import Kind
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
 from kohort.files.checked import write_checked
-from kohort.io.json_text import decode_json
-from kohort.io.option_keys import option_keys
-from kohort.io.source_file import bytes_of
+from kohort.io.json_text import read_document
 from kohort.job.maps import ColumnMap, Maps
 from kohort.problem.promises import MODELS, Model
 from kohort.problem.roles import Role, Roles
@@ -50,7 +48,11 @@ class _Sensitive(_Part):
 
 
 _KEPT = {name: declared for name, declared in OPTIONS.items() if declared.option.in_maps}
-_Options: Any = option_keys(_Part, _KEPT)
+_KEYS: dict[str, Any] = {
+    name: (Annotated[declared.written, PlainValidator(declared.check_written)], Field(declared.default))
+    for name, declared in _KEPT.items()
+}
+_Options: Any = create_model("OptionKeys", __base__=_Part, **_KEYS)
 
 
 class _File(_Options):
@@ -121,19 +123,8 @@ def read_maps(path: str | Path) -> Maps:
     path = Path(path)
     if not path.exists():
         raise InputError(f"There are no maps {str(path)!r}. 'kohort anonymize --maps' writes them.")
-    written = bytes_of(path, "The maps")
-    try:
-        content = decode_json(written, name=path.name)
-    except InputError as error:
-        raise InputError(f"{path.name} is not a map file: it is not JSON in UTF-8. {error}") from None
-    try:
-        file = _File.model_validate(content)
-    except ValidationError as error:
-        place = ".".join(str(part) for part in error.errors(include_url=False)[0]["loc"][:2])
-        raise InputError(
-            f"{path.name} is not a map file of this version of Kohort{f', see {place}' if place else ''}. "
-            "Write it again with 'kohort anonymize --maps'."
-        ) from None
+    hint = "Write it again with 'kohort anonymize --maps'."
+    file, _ = read_document(path, _File, "a map file of this version of Kohort", hint)
     return _maps(file, path.name)
 
 
@@ -151,7 +142,11 @@ def _maps(file: _File, name: str) -> Maps:
         request=Statement.of(
             columns=columns_of(
                 roles.of,
-                hierarchy={n: _hierarchy(part.hierarchy) for n, part in sensitive.items() if part.hierarchy},
+                hierarchy={
+                    name: Hierarchy.from_paths(part.hierarchy)
+                    for name, part in sensitive.items()
+                    if part.hierarchy
+                },
                 order={n: tuple(part.order) for n, part in sensitive.items() if part.order},
                 treatment=file.treatments,
                 join=file.joins or {},
@@ -169,19 +164,12 @@ def _maps(file: _File, name: str) -> Maps:
 
 def _model(parameters: Mapping[str, Any], name: str) -> Model:
     given = dict(parameters)
-    model = MODELS.get(str(given.pop("model", None)))
     try:
-        if model is None:
-            raise TypeError
-        return model(**given)
-    except TypeError:
+        return MODELS[str(given.pop("model", None))](**given)
+    except (KeyError, TypeError):
         raise InputError(
             f"{name}: 'models' names a privacy model that this version of Kohort does not have."
         ) from None
-
-
-def _hierarchy(paths: Sequence[Sequence[_Text]]) -> Hierarchy:
-    return Hierarchy.from_paths(paths)
 
 
 def _column_map(column: _Column, name: str) -> ColumnMap:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,9 @@ from typing import Any
 from kohort.data.hierarchies.build_hierarchy import FileSource
 from kohort.errors import InputError
 from kohort.io.hierarchies import read_source
-from kohort.io.populations import population_files, read_populations
-from kohort.io.source_file import read_once
+from kohort.io.tables import read_table
 from kohort.io.yaml_text import load_yaml
+from kohort.problem.promises import Population
 from kohort.statement import Statement
 from kohort.statement.from_yaml import from_yaml
 
@@ -42,8 +43,8 @@ def read_spec_file(path: str | Path, **changes: Any) -> SpecFile:
 def read_spec_text(path: Path) -> tuple[str, str]:
     """The text of a spec, and the SHA-256 of its bytes."""
     try:
-        content, sha256 = read_once(path)
-        return content.decode("utf-8-sig"), sha256
+        content = path.read_bytes()
+        return content.decode("utf-8-sig"), hashlib.sha256(content).hexdigest()
     except FileNotFoundError:
         raise InputError(f"There is no spec {str(path)!r}. 'kohort init DATA' writes one.") from None
     except UnicodeDecodeError:
@@ -86,3 +87,26 @@ def read_hierarchy(column: str, source: FileSource, *, beside: str | Path) -> An
     file.findings.raise_if_broken(column)
     assert file.source is not None
     return file.source
+
+
+# Read the files of populations that privacy models name.
+
+
+def read_populations(models: Sequence[Any], *, beside: str | Path = ".") -> tuple[Any, ...]:
+    """The models, with the population that they name read from its file, relative to the folder `beside`."""
+    read: dict[str, Population] = {}
+    found = []
+    for model in models:
+        name = getattr(model, "population", None)
+        if isinstance(name, str):
+            if name not in read:
+                read[name] = Population(read_table(Path(beside) / name).dataset, name)
+            model = replace(model, population=read[name])
+        found.append(model)
+    return tuple(found)
+
+
+def population_files(models: Sequence[Any], *, beside: str | Path = ".") -> list[Path]:
+    """The files that the models name."""
+    named = [getattr(model, "population", None) for model in models]
+    return [Path(beside) / name for name in named if isinstance(name, str)]

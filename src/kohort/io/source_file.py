@@ -8,15 +8,16 @@ import hashlib
 import io
 import lzma
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import pyarrow as pa
 
-from kohort.errors import InputError
+from kohort.errors import InputError, counted
 from kohort.files.checked import checked_stream
 
 _OWN_FILES = Path("/proc/self/fd")  # Linux: a name for each file that this process has open
@@ -46,11 +47,9 @@ def opened(path: str | Path, *, by_name: bool = False) -> Iterator[SourceFile]:
     `sha256` of what is yielded is the hash of what was read. A small file is read once, into memory. A large
     one, and one whose reader opens it `by_name`, is read several times, so its bytes are compared at the end.
     """
-    source = SourceFile(path)
-    with _open(path) as stream:
-        source.where = _lasting_name(stream, path)
+    with _held(path) as (source, stream):
         before = _state(stream)
-        if by_name or before[0] > _IN_MEMORY:
+        if by_name or before[2] > _IN_MEMORY:
             source.sha256 = _digest(stream, path)
         else:
             source.content = _content(stream, path)
@@ -65,17 +64,15 @@ def opened(path: str | Path, *, by_name: bool = False) -> Iterator[SourceFile]:
 class SourceState:
     """Which file a name meant when it was first read, and what was in it."""
 
-    place: tuple[int, int]
-    size_and_time: tuple[int, int]
+    state: tuple[int, ...]
     sha256: str
 
 
 def state_of(path: str | Path) -> SourceState:
     """The state of a file that will be read several times; its bytes are hashed now."""
     with _open(path) as stream:
-        before = _state(stream)
-        found = SourceState(_place(stream), before, _digest(stream, path))
-        if _state(stream) != before:
+        found = SourceState(_state(stream), _digest(stream, path))
+        if _state(stream) != found.state:
             raise _changed(path)
         return found
 
@@ -86,13 +83,11 @@ def opened_again(path: str | Path, first: SourceState, *, compare: bool) -> Iter
 
     compare  whether all bytes are compared at the end; else its place, size and time are
     """
-    source = SourceFile(path)
-    source.sha256 = first.sha256
-    with _open(path) as stream:
-        source.where = _lasting_name(stream, path)
+    with _held(path) as (source, stream):
+        source.sha256 = first.sha256
 
         def refuse_changed() -> None:
-            if (_place(stream), _state(stream)) != (first.place, first.size_and_time):
+            if _state(stream) != first.state:
                 raise _changed(path)
 
         refuse_changed()
@@ -118,12 +113,6 @@ def bytes_of(path: str | Path, what: str) -> bytes:
         raise InputError(f"{what} {str(path)!r} cannot be read: {error.strerror}.") from None
 
 
-def read_once(path: str | Path) -> tuple[bytes, str]:
-    """All bytes of a small file, and their SHA-256. A file that cannot be read raises OSError."""
-    content = Path(path).read_bytes()
-    return content, hashlib.sha256(content).hexdigest()
-
-
 def sha256_of(path: str | Path) -> str:
     """The SHA-256 of a file's bytes, as hexadecimal digits."""
     with _open(path) as stream:
@@ -136,16 +125,22 @@ def readable(path: str | Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise _unreadable(path, error) from None
+        reason = os.strerror(error.errno or errno.EIO)
+        raise InputError(f"{path} cannot be read: {reason}.") from None
+
+
+@contextmanager
+def _held(path: str | Path) -> Iterator[tuple[SourceFile, BinaryIO]]:
+    """A file that is held open, and its bytes."""
+    source = SourceFile(path)
+    with _open(path) as stream:
+        source.where = _lasting_name(stream, path)
+        yield source, stream
 
 
 def _open(path: str | Path) -> BinaryIO:
     with readable(path):
         return Path(path).open("rb")
-
-
-def _unreadable(path: str | Path, error: OSError) -> InputError:
-    return InputError(f"{path} cannot be read: {os.strerror(error.errno or errno.EIO)}.")
 
 
 def _lasting_name(stream: BinaryIO, path: str | Path) -> str:
@@ -159,21 +154,15 @@ def _lasting_name(stream: BinaryIO, path: str | Path) -> str:
     return os.path.realpath(path)
 
 
-def _state(stream: BinaryIO) -> tuple[int, int]:
-    found = os.fstat(stream.fileno())
-    return found.st_size, found.st_mtime_ns
-
-
-def _place(stream: BinaryIO) -> tuple[int, int]:
-    found = os.fstat(stream.fileno())
-    return found.st_dev, found.st_ino
+def _state(file: BinaryIO | Path) -> tuple[int, ...]:
+    """The place of a file on the disk, its size and the time of its last change."""
+    found = file.stat() if isinstance(file, Path) else os.fstat(file.fileno())
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _content(stream: BinaryIO, path: str | Path) -> pa.Buffer:
-    try:
+    with readable(path):
         return in_arrow_memory(stream.read())
-    except OSError as error:
-        raise _unreadable(path, error) from None
 
 
 def in_arrow_memory(content: bytes) -> pa.Buffer:
@@ -189,12 +178,10 @@ def in_arrow_memory(content: bytes) -> pa.Buffer:
 
 def _digest(stream: BinaryIO, path: str | Path) -> str:
     digest = hashlib.sha256()
-    try:
+    with readable(path):
         stream.seek(0)
         while chunk := stream.read(1 << 20):
             digest.update(chunk)
-    except OSError as error:
-        raise _unreadable(path, error) from None
     return digest.hexdigest()
 
 
@@ -269,3 +256,149 @@ def _compressor(file: BinaryIO, compression: str) -> AbstractContextManager[Any]
     if compression == "gzip":  # no name and no time in the file; level 9 takes three times as long
         return gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0)
     return pa.CompressedOutputStream(file, compression)
+
+
+# The files of a table: a single one, or those of a folder, as Spark and others write them.
+
+
+_NOT_PRINTED_AS_THEY_ARE = "\\\n\r"  # signs for which sha256sum prints something else
+
+
+@dataclass(frozen=True)
+class Files:
+    """The files that are one table: a single one, or those of a folder in the order of their names.
+
+    In a folder, names that begin with a dot or an underscore are left out: Spark and others keep their own
+    files there.
+
+    files   by name, compared byte by byte
+    states  for each file of a folder its place on the disk, its size and the time of its last change
+    """
+
+    path: Path
+    files: tuple[Path, ...]
+    states: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def at(cls, path: str | Path) -> Files:
+        """A file, or those of a folder; refused where it has none, or where others lie between them."""
+        path = Path(path)
+        if not path.is_dir():
+            _refuse_empty(path)
+            return cls(path, (path,), ())
+        files = _files_in(path)
+        if not files:
+            raise InputError(
+                f"{path} is a folder without files. Names that begin with '.' or '_' are left out."
+            )
+        return cls(path, files, _states(files))
+
+    @property
+    def is_folder(self) -> bool:
+        return bool(self.states)
+
+    @property
+    def largest(self) -> Path:
+        """The file with most bytes, the first of them: the one that shows how all are laid out."""
+        return max(zip(self.files, self.states), key=lambda pair: pair[1][2])[0] if self.states else self.path
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the hash of a folder is, for those who compare it with a certificate."""
+        if not self.is_folder:
+            return ()
+        return (
+            f"The table was read from a folder of {counted(len(self.files), 'file')}. Its hash is the "
+            "SHA-256 of what `sha256sum` prints for them in that folder, in the order of their names.",
+        )
+
+    def sha256(self, hashes: Mapping[Path, str]) -> str:
+        """The hash of the table, by those of its files; see `folder_hash`."""
+        by_name = {file.name: sha256 for file, sha256 in hashes.items()}
+        return folder_hash(by_name) if self.is_folder else hashes[self.path]
+
+    def refuse_changed(self) -> None:
+        """Refuse a folder with other files, or with files that were changed since it was first looked at.
+
+        A single file is held open while it is read, and refused there.
+        """
+        if not self.is_folder:
+            return
+        if _files_in(self.path) != self.files or _states(self.files) != self.states:
+            raise InputError(
+                f"{self.path} was changed while it was read. Run this again once it is complete."
+            )
+
+
+def _states(files: Iterable[Path]) -> tuple[tuple[int, ...], ...]:
+    states = []
+    for file in files:
+        with readable(file):
+            states.append(_state(file))
+    return tuple(states)
+
+
+def _refuse_empty(path: Path) -> None:
+    """Refuse a path that does not exist, and an empty file."""
+    if not path.exists():
+        close = get_close_matches(path.name, _names_beside(path), n=1, cutoff=0.75)
+        raise InputError(f"{path} does not exist." + (f" Did you mean {close[0]!r}?" if close else ""))
+    if path.stat().st_size == 0:
+        raise InputError(f"{path} is empty (0 bytes).")
+
+
+def _names_beside(path: Path) -> list[str]:
+    try:
+        return sorted(other.name for other in path.parent.iterdir())
+    except OSError:
+        return []
+
+
+def folder_hash(hashes: Mapping[str, str]) -> str:
+    """The hash of a folder: the SHA-256 of what `sha256sum` prints for its files, by their names.
+
+    hashes  the SHA-256 of each file by its name
+
+    >>> import hashlib
+    >>> of_file = hashlib.sha256(b"").hexdigest()
+    >>> folder_hash({"part-1": of_file}) == hashlib.sha256(f"{of_file}  part-1\\n".encode()).hexdigest()
+    True
+    """
+    lines = "".join(f"{hashes[name]}  {name}\n" for name in sorted(hashes))
+    return hashlib.sha256(lines.encode()).hexdigest()
+
+
+def sha256_of_source(path: str | Path) -> str:
+    """The SHA-256 of a file's bytes, or the hash of a folder; see `folder_hash`."""
+    if not Path(path).is_dir():
+        return sha256_of(path)
+    files = Files.at(path)
+    found = files.sha256({file: sha256_of(file) for file in files.files})
+    files.refuse_changed()
+    return found
+
+
+def _files_in(folder: Path) -> tuple[Path, ...]:
+    with readable(folder):
+        found = [path for path in folder.iterdir() if not path.name.startswith((".", "_"))]
+    for path in found:
+        _refuse_other_than_file(folder, path)
+    return tuple(sorted(found, key=lambda path: path.name))
+
+
+def _refuse_other_than_file(folder: Path, path: Path) -> None:
+    column, is_partition, _ = path.name.partition("=")
+    if path.is_dir() and is_partition:  # what follows is a value of the data
+        raise InputError(
+            f"{folder} is divided into folders by the values of {column!r}: {column}=... Folders of folders "
+            f"are not read, and the values of {column!r} are in none of the files. Write the table into one "
+            "folder."
+        )
+    if path.is_dir():
+        raise InputError(
+            f"{folder} has folders in it, such as {path.name!r}. Name one with nothing but files."
+        )
+    if not path.is_file():
+        raise InputError(f"{folder} has something in it that is not a regular file: {path.name!r}.")
+    if any(sign in path.name for sign in _NOT_PRINTED_AS_THEY_ARE):
+        raise InputError(f"{folder}: the name of a file has a backslash or a line end in it. Rename it.")

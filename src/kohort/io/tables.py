@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from kohort.errors import InputError, UnsupportedError
-from kohort.io.batch_files import FileBatches, OneFile, read_file, reading, unite_schemas, united, why_whole
-from kohort.io.folders import Files
 from kohort.io.formats import (
     Format,
     How,
+    Layout,
     Read,
+    Reader,
+    ReadWhole,
     format_of,
     format_to_write,
     refuse_stray_options,
     source_format,
 )
-from kohort.io.formats.fitting import Slices, refuse_doubles
-from kohort.io.formats.text_layout import Layout, layout_like, layout_of
-from kohort.io.source_file import SourceFile, is_blank, opened, opened_again, state_of
+from kohort.io.formats.fitting import Slices, is_not_encoded_text, refuse_doubles
+from kohort.io.formats.text_layout import layout_like, layout_of
+from kohort.io.source_file import (
+    DAMAGED,
+    Files,
+    SourceFile,
+    SourceState,
+    is_blank,
+    opened,
+    opened_again,
+    state_of,
+)
 from kohort.late import LateModule
 from kohort.parameters import check_option
 from kohort.tables.batches import BatchTable
@@ -50,30 +60,29 @@ def read_table(path: str | Path, **said: Any) -> Source:
     for file in files.files:
         with opened(file, by_name=not kind.compressible) as source:
             hashes[file] = source.sha256
-            own = _own(files, kind, source, how)
-            if own is not None:
-                found[file] = read_file(kind, source, own)
+            for own in _own(files, kind, source, how):
+                found[file] = _read_file(kind, source, own)
     files.refuse_changed()
-    table = united(files.path, kind, {file: read.table for file, read in found.items()})
+    table = _united(files.path, kind, {file: read.table for file, read in found.items()})
     layout = how.layout if files.is_folder else found[files.path].layout
-    notes = [note for read in found.values() for note in read.notes]
-    return _source(table, kind, files.sha256(hashes), layout, (*files.notes, *notes))
+    notes = (*files.notes, *(note for read in found.values() for note in read.notes))
+    text = layout.delimiter or None, layout.encoding or None
+    return Source(table, kind.name, files.sha256(hashes), *text, notes)
 
 
 def open_in_batches(path: str | Path, **said: Any) -> FileBatches | str:
     """A table to be read in batches, with the options of `read_table`; or why it is read whole, in words."""
     files, kind, how = _asked(path, said)
-    if why := next(filter(None, (why_whole(file, kind) for file in files.files)), None):
-        return why
-    states = {file: state_of(file) for file in files.files}
-    parts: list[OneFile] = []
-    for file, state in states.items():
-        with opened_again(file, state, compare=False) as source:
-            own = _own(files, kind, source, how)
-        part = None if own is None else OneFile.at(file, state, kind, own)
-        if isinstance(part, str):
-            return part
-        parts += [] if part is None else [part]
+    try:
+        for file in files.files:
+            _refuse_whole(file, kind)
+        states = {file: state_of(file) for file in files.files}
+        parts: list[OneFile] = []
+        for file, state in states.items():
+            with opened_again(file, state, compare=False) as source:
+                parts += [OneFile.at(source, state, kind, own) for own in _own(files, kind, source, how)]
+    except ReadWhole as why:
+        return str(why)
     files.refuse_changed()
     schema = unite_schemas(files.path, kind, {part.path: part.reader.schema for part in parts})
     sha256 = files.sha256({file: state.sha256 for file, state in states.items()})
@@ -89,9 +98,20 @@ def _asked(path: str | Path, said: dict[str, Any]) -> tuple[Files, Format, How]:
     check_option(how.header_option.replace("-", "_"), how.header, bool | None)
     refuse_stray_options(kind, how)
     if files.is_folder and "delimiter" in kind.options:
-        with opened(files.largest) as source, reading(source):
+        with opened(files.largest) as source, _reading(source):
             how = replace(how, layout=layout_of(source, how))
     return files, kind, how
+
+
+def _own(files: Files, kind: Format, source: SourceFile, how: How) -> list[How]:
+    """What is said of one file; nothing of text without records among the files of a folder."""
+    if not files.is_folder:
+        return [how]
+    with _reading(source):
+        if kind.compressible and is_blank(source):
+            return []
+        layouts = [layout_like(source, how.layout)] if how.layout.header else [how.layout]
+    return [replace(how, layout=layout) for layout in layouts if layout is not None]
 
 
 def bytes_in_memory(path: str | Path) -> int:
@@ -99,37 +119,15 @@ def bytes_in_memory(path: str | Path) -> int:
     return sum(format_of(file).bytes_in_memory(file) for file in Files.at(path).files)
 
 
-def _own(files: Files, kind: Format, source: SourceFile, how: How) -> How | None:
-    """What is said of one file; None for text without records among the files of a folder."""
-    if not files.is_folder:
-        return how
-    with reading(source):
-        if kind.compressible and is_blank(source):
-            return None
-        if how.layout is None:
-            return how
-        layout = layout_like(source, how.layout)
-    return None if layout is None else replace(how, layout=layout)
-
-
 def hold(
-    batches: FileBatches,
-    held: Sequence[str],
-    shown: Sequence[str],
-    seen: Callable[[int], None] | None = None,
+    batches: FileBatches, held: Sequence[str], shown: Sequence[str], seen: Callable[[int], None] | None = None
 ) -> Source:
     """Read a table in batches for the first time, and hold some columns; see `BatchTable`."""
-    table = BatchTable(batches, held, shown, seen)
+    table, layout = BatchTable(batches, held, shown, seen), batches.layout
     if not table.n_records:
         raise InputError(f"{batches.files.path} has no records.")
-    return _source(table, batches.kind, batches.sha256, batches.layout, batches.files.notes)
-
-
-def _source(
-    records: pa.Table | BatchTable, kind: Format, sha256: str, layout: Layout | None, notes: tuple[str, ...]
-) -> Source:
-    delimiter, encoding = (None, None) if layout is None else (layout.delimiter, layout.encoding)
-    return Source(records, kind.name, sha256, delimiter, encoding, notes)
+    text = layout.delimiter or None, layout.encoding or None
+    return Source(table, batches.kind.name, batches.sha256, *text, batches.files.notes)
 
 
 def write_table(table: pa.Table, path: str | Path, *, delimiter: str | None = None) -> None:
@@ -163,3 +161,205 @@ def _explained(path: Path) -> Iterator[None]:
         yield
     except (pa.ArrowNotImplementedError, pl.exceptions.PolarsError):
         raise UnsupportedError(f"{path.suffix} files cannot hold one of the table's column types.") from None
+
+
+# Files that are read in batches of records, several times, always the same ones, and united to one table.
+
+
+def _read_file(kind: Format, source: SourceFile, how: How) -> Read:
+    """All records of one file."""
+    with _reading(source):
+        found = kind.code.read(source, how)
+    refuse_doubles(found.table.column_names, str(source))
+    return found
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Turn errors about a file that its format cannot make sense of into an InputError."""
+    try:
+        yield
+    except (*DAMAGED, pa.ArrowException):
+        raise InputError(f"{path} is damaged, or not what its extension says.") from None
+
+
+def _refuse_whole(path: Path, kind: Format) -> None:
+    """Raise ReadWhole for a file of a format, or with a compression, that is read whole."""
+    if kind.whole:
+        raise ReadWhole(f"{path.suffix} files are read whole")
+    if path.suffix.lower() == ".xz":
+        raise ReadWhole("files compressed with xz are read whole")
+
+
+@dataclass(frozen=True, eq=False)
+class OneFile:
+    """A file whose records are read in batches.
+
+    state  which file it is: another one in its place, or other bytes, are refused
+    how    what was said of it, with the layout that was found
+    """
+
+    path: Path
+    state: SourceState
+    kind: Format
+    how: How
+    reader: Reader
+
+    @classmethod
+    def at(cls, source: SourceFile, state: SourceState, kind: Format, how: How) -> OneFile:
+        """Look at a file that will be read in batches; raises ReadWhole for one that is not."""
+        path = Path(str(source))
+        with _reading(path):
+            reader = kind.code.open_in_batches(source, how)
+        refuse_doubles(reader.schema.names, str(path))
+        if not reader.schema.names:
+            raise InputError(f"{path} has no records.")
+        if odd := [field.name for field in reader.schema if _is_odd(field.type)]:
+            raise ReadWhole(f"{', '.join(map(repr, odd))} has a type that is read whole")
+        return cls(path, state, kind, replace(how, layout=reader.layout), reader)
+
+    def read(self, names: Sequence[str], *, last: bool) -> Generator[pa.RecordBatch, None, None]:
+        with opened_again(self.path, self.state, compare=last) as source, _reading(self.path):
+            yield from self.reader.batches(source, names)
+
+    def whole(self) -> pa.Table:
+        with opened_again(self.path, self.state, compare=True) as source:
+            return _read_file(self.kind, source, self.how).table
+
+
+def _is_odd(kind: pa.DataType) -> bool:
+    """Whether batches of a column of this type may not fit together: dictionaries of other than text."""
+    if pa.types.is_run_end_encoded(kind) or isinstance(kind, pa.BaseExtensionType):
+        return True
+    return pa.types.is_dictionary(kind) and is_not_encoded_text(kind)
+
+
+@dataclass(frozen=True, eq=False)
+class FileBatches:
+    """The records of a file, or of those of a folder one after the other, in batches; see `Batches`.
+
+    kind    the format of the files
+    parts   the files that have records
+    sha256  the hash of all bytes
+    """
+
+    files: Files
+    kind: Format
+    parts: tuple[OneFile, ...]
+    schema: pa.Schema
+    sha256: str
+    layout: Layout
+
+    @property
+    def expected(self) -> int:
+        """About how many records there are."""
+        return sum(part.reader.expected for part in self.parts)
+
+    def read(self, names: Sequence[str], *, last: bool = False) -> Generator[pa.RecordBatch, None, None]:
+        """These columns of all records; `last` compares all bytes of the files with those first read."""
+        self.files.refuse_changed()
+        schema: pa.Schema | None = None
+        for part in self.parts:
+            own = [name for name in names if name in part.reader.schema.names]
+            for batch in part.read(own or part.reader.schema.names[:1], last=last):
+                schema = schema or self._types_like(batch, names)
+                yield _fitted(self.files.path, batch, schema)
+        self.files.refuse_changed()
+
+    def _types_like(self, batch: pa.RecordBatch, names: Sequence[str]) -> pa.Schema:
+        """The types of all batches of a reading: text is encoded in all of them, or in none."""
+        fields = [self.schema.field(name).remove_metadata() for name in names]
+        for place, field in enumerate(fields):
+            if field.name in batch.schema.names:
+                kind = batch.schema.field(field.name).type
+                if _plain(kind) == _plain(field.type):
+                    fields[place] = field.with_type(kind)
+        return pa.schema(fields)
+
+    def whole(self) -> pa.Table:
+        """All records in memory."""
+        self.files.refuse_changed()
+        return _united(self.files.path, self.kind, {part.path: part.whole() for part in self.parts})
+
+
+def _united(path: Path, kind: Format, tables: Mapping[Path, pa.Table]) -> pa.Table:
+    """The records of all files in one table."""
+    schema = unite_schemas(path, kind, {file: table.schema for file, table in tables.items()})
+    if not schema.names or not sum(table.num_rows for table in tables.values()):
+        raise InputError(f"{path} has no records.")
+    if len(tables) == 1:
+        return next(iter(tables.values()))
+    parts = [_fitted(path, table, schema) for table in tables.values()]
+    return pa.concat_tables(parts).unify_dictionaries()
+
+
+def unite_schemas(path: Path, kind: Format, schemas: Mapping[Path, pa.Schema]) -> pa.Schema:
+    """The columns of a table whose files have these; a file that does not fit the others is refused.
+
+    Objects of JSON lines may lack keys, and text may be encoded in some files: all else must be the same.
+    """
+    if len(schemas) < 2:
+        return next(iter(schemas.values()), pa.schema([]))
+    if kind.lacks_keys:
+        _refuse_without_keys(schemas)
+        names = dict.fromkeys(name for schema in schemas.values() for name in schema.names)
+        found = [[s.field(name) for s in schemas.values() if name in s.names] for name in names]
+        return pa.schema([_joined(path, fields) for fields in found])
+    (first_file, first), *others = schemas.items()
+    for file, schema in others:
+        if schema.names != first.names or list(map(_plain, schema.types)) != list(map(_plain, first.types)):
+            raise InputError(
+                f"{file} has other columns, or columns of other types, than {first_file.name}. All files of "
+                "a folder that is one table have the same."
+            )
+    kinds = [_shared(types) for types in zip(*(schema.types for schema in schemas.values()))]
+    fields = [field.with_type(kind).with_nullable(True) for field, kind in zip(first, kinds)]
+    return pa.schema(fields, metadata=first.metadata)
+
+
+def _refuse_without_keys(schemas: Mapping[Path, pa.Schema]) -> None:
+    """Refuse a file of objects without keys: programs leave out what is missing, here all of it."""
+    empty = [file for file, schema in schemas.items() if not schema.names]
+    if empty:
+        raise InputError(f"{empty[0]}: the objects in this file have no keys at all. Leave them out.")
+
+
+def _joined(path: Path, fields: Sequence[pa.Field]) -> pa.Field:
+    try:
+        alone = [pa.schema([field.with_nullable(True)]) for field in fields]
+        return pa.unify_schemas(alone, promote_options="permissive").field(0)
+    except pa.ArrowException:
+        raise InputError(
+            f"{path}: the values of {fields[0].name!r} are not of one kind in all files."
+        ) from None
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """The type of a column, whether its text is encoded or not."""
+    text = pa.types.is_dictionary(kind) and pa.types.is_string(kind.value_type)
+    return kind.value_type if text else kind
+
+
+def _shared(types: Sequence[pa.DataType]) -> pa.DataType:
+    return types[0] if len(set(types)) == 1 else _plain(types[0])
+
+
+def _fitted(path: Path, part: Any, schema: pa.Schema) -> Any:
+    """A table or batch with these columns in these types; those that it lacks are missing everywhere."""
+    columns = []
+    for field in schema:
+        if field.name not in part.schema.names:
+            columns.append(pa.nulls(part.num_rows, field.type))
+            continue
+        column = part.column(field.name)
+        columns.append(column if column.type == field.type else _cast(path, column, field))
+    return type(part).from_arrays(columns, schema=schema)
+
+
+def _cast(path: Path, column: Any, field: pa.Field) -> Any:
+    if pa.types.is_dictionary(field.type):
+        column = column.dictionary_encode()
+    try:
+        return column.cast(field.type)
+    except pa.ArrowException:  # its message shows the value
+        raise InputError(f"{path}: the values of {field.name!r} are not of one kind in all files.") from None

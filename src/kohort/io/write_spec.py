@@ -11,7 +11,8 @@ from typing import Any
 from kohort.algorithms import ALGORITHMS
 from kohort.errors import counted
 from kohort.io.yaml_text import dumped, printable
-from kohort.profiling.profile import ColumnProfile, Profile
+from kohort.profiling.profile import BasketProfile, ColumnProfile, Profile
+from kohort.statement.items import BasketShape
 
 _WIDTH = 100
 _ALPHA = 0.5
@@ -40,16 +41,18 @@ _DROPPED = ("items", "household", "weight")
 _UNSURE = (
     "Check: if nobody outside can know it, it is sensitive or insensitive, and the release keeps more detail."
 )
-_MORE = """\
+_OF_EVERY_RUN = """\
+#seed: 1               # the same seed gives the same release
+#time_limit: 60        # seconds; then the best release so far is used
+"""
+_MORE = f"""\
 #suppressed: drop      # leave withheld records out, instead of * in every quasi-identifier
 #labels: tight         # publish the interval or set that a class really has, not the hierarchy's labels
 #nulls: star           # publish a missing value as *, instead of treating it as a value of its own
 #formulas: escape      # in CSV files, an apostrophe before text that a spreadsheet would compute
 #others: drop          # what becomes of columns that are not named above: error, keep or drop
 #shuffle: false        # keep the original order, which links the release to any file in that order
-#seed: 1               # the same seed gives the same release
-#time_limit: 60        # seconds; then the best release so far is used
-#title: Our patients   # the name of the data set, for the report
+{_OF_EVERY_RUN}#title: Our patients   # the name of the data set, for the report
 #owner: Our office     # the person or office responsible for the release, for the report
 """
 
@@ -127,3 +130,31 @@ def _options(found: Profile) -> str:
 def comment(text: str) -> str:
     """A text as lines of comment."""
     return "".join(f"# {line}\n" for line in wrap(printable(text), _WIDTH - 2, break_on_hyphens=False))
+
+
+# A starting spec for a file of baskets, as text.
+
+
+_M = 2
+_HIERARCHY = (
+    "Items are published as they are, or as groups of this hierarchy. A file of your own that groups "
+    "similar items keeps more of their meaning: hierarchy: products.csv."
+)
+
+
+def items_spec_text(found: BasketProfile, shape: BasketShape, *, data: str, command: str, k: int) -> str:
+    """A valid spec for the baskets in the file `data`; `command` is what to do with it next."""
+    about = (
+        f"A starting spec for {data} ({found.records:,} baskets of {found.items:,} different items), by "
+        "kohort init. The file seems to hold one basket per line. If it is a table, pass --header or "
+        "--no-header."
+    )
+    items: dict[str, object] = {} if shape.separator is None else {"separator": shape.separator}
+    items["hierarchy"] = {"fanout": 5, "order": "frequency"}
+    return (
+        f"{comment(about)}#\n# Then: {printable(command)}\n\n"
+        f"{comment(_HIERARCHY)}{dumped('items', items)}"
+        f"privacy:\n  k: {k}  # what is known of a basket fits at least {k:,} of them\n"
+        f"  m: {_M}  # as long as no more than this many of its items are known\n"
+        f"algorithm: apriori-items  # see kohort algorithms\n\n{_OF_EVERY_RUN}"
+    )

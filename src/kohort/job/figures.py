@@ -1,4 +1,4 @@
-"""The figures of a release, each with its evidence, before anybody sees it."""
+"""What is said about a release besides its verdict: figures with their evidence, notes and cautions."""
 
 from __future__ import annotations
 
@@ -8,15 +8,29 @@ from dataclasses import dataclass
 from kohort.algorithms import EVERY_ALGORITHM
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
-from kohort.errors import UnsupportedError
+from kohort.errors import UnsupportedError, counted
+from kohort.job.choose import Choice
+from kohort.job.prepare import Prepared
+from kohort.job.publish import Published
 from kohort.job.solve import Solution
 from kohort.problem.attribute import Attribute
+from kohort.problem.items import ItemsProblem
 from kohort.problem.problem import Problem
 from kohort.problem.proof import PriceProof, Proof
 from kohort.recoding.history_groups import HistoryGroups
 from kohort.recoding.recoding import Recoding
 from kohort.statement import Statement
-from kohort.verification import Claim, can_check, check_proof, checked_bound, checked_guarantee, checked_loss
+from kohort.treatments import Treatment
+from kohort.verification import (
+    Caution,
+    Claim,
+    Verdict,
+    can_check,
+    check_proof,
+    checked_bound,
+    checked_guarantee,
+    checked_loss,
+)
 
 _ROUNDING = 1e-9
 _PRICES = "prices of records, checked with every group that could pay them"
@@ -135,3 +149,115 @@ def _may_cost_more(attribute: Attribute, null_is_star: bool) -> bool:
         if shared or STAR in domain.published[1:]:
             return True
     return any(text == STAR or (text or " ")[0] in "{[" for text in column.texts)
+
+
+def release_notes(
+    prepared: Prepared, choice: Choice, solution: Solution, published: Published, verdict: Verdict
+) -> tuple[str, ...]:
+    """Sentences that the person who signs should read."""
+    notes = [*published.notes, *choice.notes, *_records_notes(prepared)]
+    treated: dict[Treatment, list[str]] = {}
+    for name, how in prepared.treatments.items():
+        treated.setdefault(how, []).append(name)
+    for how, names in treated.items():
+        notes += how.notes(names, prepared.dataset, published.columns)
+    notes += prepared.files.notes
+    problem = prepared.problem
+    if problem.attributes and problem.max_withheld and not verdict.withheld:
+        notes.append(f"Up to {counted(problem.max_withheld, 'record')} could have been withheld; none was.")
+    for model in problem.models:
+        if model.attribute is not None:
+            notes += model.notes(problem.sensitive[model.attribute].context)
+    if prepared.items is not None and not prepared.attributes:
+        notes += _basket_notes(prepared.items)
+    notes += withheld_notes(verdict.withheld, published)
+    if published.counterfeits:
+        are = counted(
+            published.counterfeits, "published record is a counterfeit", "published records are counterfeits"
+        )
+        notes.append(
+            f"{are}: nobody's, so that no group lacks a sensitive value. Whoever counts records counts them, "
+            "too. The figures of loss, risk and utility are about people alone."
+        )
+    formulas = formula_notes(published, prepared.request)
+    return (*notes, *solution.recoding.notes, *formulas, *solution.notes)
+
+
+def _records_notes(prepared: Prepared) -> Iterator[str]:
+    """What is counted, and what was drawn."""
+    if prepared.request.roles.only("household") is not None:
+        yield "Households are counted: where figures speak of people, read households."
+    if (share := prepared.request.sample) < 1:
+        yield (
+            f"{prepared.dataset.n_records:,} records, {share:g} of all, were drawn at random; the others are "
+            "not published. Every promise and figure is about those that were drawn."
+        )
+
+
+def withheld_notes(n_withheld: int, published: Published) -> Iterator[str]:
+    """How withheld records are published; their number is not said, as it may be small.
+
+    n_withheld  those that are left out, and those that are `*` everywhere and so may be taken for withheld
+    """
+    if not n_withheld:
+        return
+    if published.broken:
+        yield (
+            f"Withheld records are left out. Published as `*` they would not satisfy {published.broken} on "
+            "their own, and anybody who fits no class would be known to be one of them."
+        )
+    elif published.n_left_out:
+        yield "Withheld records are left out."
+    else:
+        yield "Withheld records are published as `*`: together they keep every promise, as a class does."
+
+
+def _basket_notes(items: ItemsProblem) -> Iterator[str]:
+    """Notes about baskets without quasi-identifiers."""
+    baskets = items.baskets
+    if baskets.repeated:
+        yield (
+            f"Items that a basket names more than once count once ({baskets.repeated:,} of them); "
+            "multiset: true keeps the repetitions."
+        )
+    sensitive = 0 if items.sensitive is None else items.sensitive.sizes
+    if (empty := int((baskets.sizes + sensitive == 0).sum())) > 0:
+        are = counted(empty, "empty basket is", "empty baskets are")
+        yield f"{are} published as such: they hold nothing by which somebody could be recognized."
+    if items.confidence is not None and (absent := sum(not held.any() for held in items.holds)):
+        yield f"{counted(absent, 'sensitive item occurs', 'sensitive items occur')} in no basket."
+    if items.model.m > int(baskets.sizes.max(initial=0)):
+        yield (
+            f"m = {items.model.m} is larger than any basket, so the promise holds even if others know a "
+            "whole basket."
+        )
+
+
+def formula_notes(published: Published, request: Statement) -> Iterator[str]:
+    """A note where published cells begin like formulas; the choice is the key `formulas` of the spec."""
+    found = published.formulas
+    if not found:
+        return
+    cells = counted(sum(found.values()), "published cell begins", "published cells begin")
+    where = f"{cells} like a formula (= + - @), in {', '.join(map(repr, found))}"
+    if request.formulas == "escape":
+        yield f"{where}: a CSV file has an apostrophe before each of them (formulas: escape)."
+    else:
+        yield (
+            f"{where}: spreadsheet programs may compute them when they open a CSV file. Add formulas: escape "
+            "to the spec to have an apostrophe written before each of them."
+        )
+
+
+def extreme_caution(attribute: Attribute) -> Caution:
+    """The caution about a column that shows its least or greatest value."""
+    limits = "{intervals: [5, 10, 20], top: 90, bottom: 20} (with widths and limits that suit the column)"
+    if attribute.column.kind in ("date", "datetime"):
+        limits = "{date: [month, year]}"
+    return Caution(
+        kind="exact-extremes",
+        what=f"The smallest or the largest value of {attribute.name!r}, which few people have, can be "
+        "read from the release: its intervals begin and end at values of the data.",
+        advice=f"Set limits of your own in the spec: hierarchy: {limits}, and no labels: tight.",
+        column=attribute.name,
+    )

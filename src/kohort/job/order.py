@@ -19,7 +19,6 @@ from kohort.data.column import Column
 from kohort.data.counting import row_keys
 from kohort.job.prepare import Prepared
 from kohort.job.publish import Published
-from kohort.job.two_files import grouped_by_person
 from kohort.tables.table import Table
 from kohort.verification import Caution
 
@@ -79,9 +78,7 @@ def settle_order(prepared: Prepared, published: Published) -> tuple[Published, P
     asked = prepared.request.shuffle
     if asked is not False:
         dealt = dealt_order(published, prepared.request.seed)
-        if prepared.files is not None:
-            dealt = grouped_by_person(dealt, prepared.files.person)
-        published = replace(published, kept=dealt)
+        published = replace(published, kept=prepared.files.in_order(dealt))
     published = published.held()
     return published, PublishedOrder(asked, _find_sorters(prepared, published))
 

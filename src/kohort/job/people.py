@@ -77,29 +77,29 @@ def refuse_missing_persons(dataset: Table, name: str) -> np.ndarray:
 def histories_of(
     dataset: Table,
     request: Statement,
-    nothing: np.ndarray | None = None,
-    columns_of_events: frozenset[str] = frozenset(),
+    nothing: np.ndarray,
+    columns_of_events: frozenset[str],
 ) -> Histories | None:
     """The records of each person, by their slots if there are any; None where records are not linked.
 
-    nothing  of people and events that were joined: per record whether it stands for a person without events
+    nothing  of people and events that were joined: per record whether it stands for a person without events;
+             empty where nothing was joined
     """
     if request.linked_by is None:
         return None
     # of a household, all records are a bag
     persons = checked_persons(dataset, request.linked_by)
     slots = None if request.slot is None else _checked_slots(dataset, request.slot, persons, nothing)
-    if nothing is None or not nothing.any():
+    if not nothing.any():
         return Histories(persons, slots)
     return Histories(persons, slots, nothing, columns_of_events)
 
 
-def _checked_slots(dataset: Table, name: str, persons: np.ndarray, nothing: np.ndarray | None) -> np.ndarray:
+def _checked_slots(dataset: Table, name: str, persons: np.ndarray, nothing: np.ndarray) -> np.ndarray:
     """The number of each record's slot; raises InputError where it is missing, or two records share one."""
     column = dataset.column(name)
     missing = int(column.counts[-1]) if column.has_null else 0
-    if nothing is not None:  # people without events have a slot of their own: that of a missing value
-        missing -= int(nothing.sum())
+    missing -= int(nothing.sum())  # people without events have a slot of their own: that of a missing value
     if missing:
         raise InputError(
             f"Column {name!r} says in which slot a record is, and "

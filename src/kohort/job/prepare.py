@@ -24,7 +24,7 @@ from kohort.job.people import (
     population_rows,
     weights_of,
 )
-from kohort.job.two_files import TwoFiles, join_files
+from kohort.job.two_files import OneFile, TwoFiles, join_files
 from kohort.problem.attribute import Attribute, PopulationRows
 from kohort.problem.costs import cost_named
 from kohort.problem.histories import Histories
@@ -48,11 +48,11 @@ class Prepared:
     roles       the role of every column
     attributes  the quasi-identifiers, in the order of the table's columns
     sensitive   the sensitive columns by name
+    files       the table, or the two that it was joined from
     items       what is asked of the column of items; None where there is none
     persons     the number of each record's person; None where every record is that of another person
     histories   the records of each person, where they are linked; else None
     weights     the sampling weight of each record; None where there are none
-    files       the two tables that this one was joined from; None where there is one table
     treated     sensitive columns with a treatment, as they are published: promises are about these
     elsewhere   the people of a table that is not here, where they have several records; else None
     """
@@ -62,11 +62,11 @@ class Prepared:
     roles: Roles
     attributes: tuple[Attribute, ...]
     sensitive: Mapping[str, SensitiveAttribute]
+    files: OneFile | TwoFiles
     items: ItemsProblem | None = None
     persons: np.ndarray | None = None
     histories: Histories | None = None
     weights: np.ndarray | None = None
-    files: TwoFiles | None = None
     treated: Mapping[str, pa.Array] = field(default_factory=dict)
     elsewhere: PeopleElsewhere | None = None
 
@@ -152,18 +152,16 @@ def prepare(dataset: Table, request: Statement, events: Table | None = None) -> 
 
     events  the table of events beside one of people: the two are joined first
     """
-    if events is None:
-        if request.events is not None:
-            raise InputError(
-                "The spec asks for a table of events beside that of people: name it, too (--events, in "
-                "Python: events=)."
-            )
-        return _prepared(dataset, request)
-    files = join_files(dataset, events, request)
-    return _prepared(files.table, request, files)
-
-
-def _prepared(dataset: Table, request: Statement, files: TwoFiles | None = None) -> Prepared:
+    if events is not None:
+        files: OneFile | TwoFiles = join_files(dataset, events, request)
+    elif request.events is None:
+        files = OneFile(dataset)
+    else:
+        raise InputError(
+            "The spec asks for a table of events beside that of people: name it, too (--events, in Python: "
+            "events=)."
+        )
+    dataset = files.table
     roles = settled_roles(dataset, request)
     quasi_identifiers = roles.having("quasi-identifier")
     refuse_many_attributes(len(quasi_identifiers))
@@ -171,27 +169,24 @@ def _prepared(dataset: Table, request: Statement, files: TwoFiles | None = None)
         _refuse_dropping(request.models)
     persons = persons_of(dataset, roles) if dataset.in_one_place else None
     weights = weights_of(dataset, roles)
-    refuse_nulls([dataset] if files is None else [files.people, files.events], request, roles)
+    refuse_nulls(files.tables, request, roles)
     treated = _treated(dataset, request, roles)
     sensitive = sensitive_attributes(_published_values(dataset, roles, treated), request, roles, persons)
     check_population(population_of(request.models), dataset, quasi_identifiers)
     attributes = build_attributes(dataset, request, roles)
     _refuse_no_numbers(attributes, request)
-    items = items_problem(dataset, request)
-    joined = () if files is None else (files.nothing, files.columns_of_events)
-    histories = histories_of(dataset, request, *joined)
     return Prepared(
         dataset,
         request,
         roles,
         attributes,
         sensitive,
-        items,
-        persons,
-        histories,
-        weights,
         files,
-        treated,
+        items=items_problem(dataset, request),
+        persons=persons,
+        histories=histories_of(dataset, request, files.nothing, files.columns_of_events),
+        weights=weights,
+        treated=treated,
     )
 
 
@@ -269,7 +264,7 @@ def _refuse_lookalikes(attributes: tuple[Attribute, ...], *, null_is_star: bool)
 
 
 def kept_by_k(request: Statement, n_people: int) -> tuple[Model, ...]:
-    """The promises about all classes together that are kept by a search for a k, see `table_limits`.
+    """The promises about all classes together that are kept by a search for a k, see `solve_within_limits`.
 
     These are limits on the risk, and those promises about a whole table that classes of some size always
     keep. The latter are left to the algorithm where one is asked for that searches over levels.

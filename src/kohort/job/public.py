@@ -44,13 +44,13 @@ def commitment_to(sha256: str, salt: bytes) -> str:
     return hmac.new(salt, sha256.encode("ascii"), hashlib.sha256).hexdigest()
 
 
-def sha256_of_files(first: str, second: str | None) -> str:
+def sha256_of_files(first: str, second: str | None = None) -> str:
     """One SHA-256 for an original: that of its file or, of two files, that of both with a space between them.
 
-    >>> sha256_of_files("0" * 64, None) == "0" * 64
+    >>> sha256_of_files("0" * 64) == "0" * 64
     True
     """
-    if second is None:
+    if not first or not second:
         return first
     return hashlib.sha256(f"{first} {second}".encode("ascii")).hexdigest()
 

@@ -1,14 +1,20 @@
-"""The published table: generalized quasi-identifiers, identifiers gone or replaced, the rest untouched."""
+"""The published table: generalized quasi-identifiers, identifiers gone or replaced, the rest untouched.
+
+A person whom no published class fits is known to be among the withheld records. So these are published as
+`*`, with their sensitive values, only if together they keep every promise that a class keeps. Otherwise they
+are left out, or nothing is published.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from kohort.data.arrow_values import take_records, value_codes, without_unused
 from kohort.data.baskets import joined
@@ -18,12 +24,14 @@ from kohort.data.counting import count_codes, stretches_of
 from kohort.data.domain import STAR
 from kohort.data.formulas import formula_cells
 from kohort.data.process import give_memory_back
+from kohort.errors import InfeasibleError
 from kohort.job.prepare import Prepared
-from kohort.job.two_files import TwoFiles, compared
-from kohort.job.withheld import broken_by, starred
+from kohort.job.two_files import OneFile, TwoFiles, compared
 from kohort.late import LateModule
+from kohort.problem.attribute import Attribute
+from kohort.problem.promises import MODELS, NO_CONTEXT, Model
+from kohort.problem.sensitive import SensitiveAttribute, group_counts
 from kohort.recoding.recoding import PublishedColumn, Recoding
-from kohort.statement import Statement
 from kohort.tables.batches import BatchTable, PublishedTable
 from kohort.tables.memory import MemoryTable
 from kohort.tables.table import Table
@@ -32,10 +40,66 @@ from kohort.treatments import Part
 if TYPE_CHECKING:
     import narwhals as nw
     import polars as pl
+
+    from kohort.verification import Verdict
 else:
     nw, pl = LateModule("narwhals"), LateModule("polars")
 
-Columns = Mapping[str, pa.Array | None]
+
+def starred(columns: Sequence[pa.Array]) -> np.ndarray:
+    """Per record whether it is `*` in every one of these published columns."""
+    parts = [pc.equal(column.cast(pa.string()), STAR) for column in columns]
+    return np.logical_and.reduce([pc.fill_null(part, False).to_numpy(zero_copy_only=False) for part in parts])
+
+
+def holds_in(
+    model: Model,
+    sensitive: Mapping[str, SensitiveAttribute],
+    persons: np.ndarray | None,
+    class_of: np.ndarray,
+    records: np.ndarray | slice = slice(None),
+) -> np.ndarray:
+    """Per class whether it satisfies a model; `class_of` is the class of each of these records."""
+    of = None if model.attribute is None else sensitive[model.attribute]
+    counts = group_counts(model, of, class_of, persons, records, int(class_of.max(initial=0)) + 1)
+    return model.holds(counts, NO_CONTEXT if of is None else of.context)
+
+
+def broken_by(
+    models: Sequence[Model],
+    sensitive: Mapping[str, SensitiveAttribute],
+    persons: np.ndarray | None,
+    records: np.ndarray,
+) -> str:
+    """The promises that these records break as one class, in words; empty if they keep all.
+
+    records  per record whether it is one of them
+    persons  the number of each record's person, where people have several
+    """
+    one_class = np.zeros(int(records.sum()), dtype=np.int64)
+    broken = [model for model in models if not holds_in(model, sensitive, persons, one_class, records)[0]]
+    return ", ".join(f"{m.name} of {m.attribute!r}" if m.attribute else m.name for m in broken)
+
+
+def refuse_dropping(broken: str, verdict: Verdict | None = None) -> None:
+    """Refuse a release whose withheld records can neither be published as `*` nor be left out.
+
+    verdict  on the release without them; None if no record would remain. Only models that
+             compare classes with the whole table can fail for want of them. Others are not meant here.
+    """
+    if not broken:
+        return
+    reason = "no record would be left"
+    if verdict is not None:
+        failing = [model.model for model in verdict.models if not model.holds]
+        others = [name for name in failing if not MODELS[name].compares_with_whole_table]
+        if not failing or others or any(check.holds is False for check in verdict.checks):
+            return
+        reason = f"without them the other classes do not keep {', '.join(failing)}"
+    raise InfeasibleError(
+        "The withheld records cannot be published as `*`, because on their own they do not satisfy "
+        f"{broken}, and they cannot be left out: {reason}. Set suppression: 0, or a smaller share."
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,26 +107,25 @@ class Published:
     """A table as it is published.
 
     dataset  the table as it came
-    columns  the columns that are changed; None: the column is dropped
+    names    the published columns
+    columns  those of them that are changed
+    files    the table that it was made from, or the two that were joined for it
     kept     the records that are published, in this order; None: all of them, as they came
-    broken   the promises that withheld records would break as `*`, if they are left out for that; else None
+    broken   the promises that withheld records would break as `*`, if they are left out for that
     generalized  the columns whose values are generalized: what a file said about them holds further on
     counterfeits  how many records at the end of the table are nobody's
-    files    the tables of people and of events that were joined for it; None where there is one table
     """
 
     dataset: Table
-    columns: Columns
+    names: Sequence[str]
+    columns: Mapping[str, pa.Array]
+    files: OneFile | TwoFiles
     kept: np.ndarray | None = None
-    broken: str | None = None
+    broken: str = ""
     generalized: frozenset[str] = frozenset()
     counterfeits: int = 0
-    files: TwoFiles | None = None
-
-    @property
-    def names(self) -> list[str]:
-        """The published columns."""
-        return [name for name in self.dataset.names if self.columns.get(name, ...) is not None]
+    in_batches: ClassVar[bool] = False
+    notes: ClassVar[tuple[str, ...]] = ()
 
     @cached_property
     def rows(self) -> np.ndarray:
@@ -91,46 +154,38 @@ class Published:
 
     @cached_property
     def shown(self) -> Table:
-        """The published table, to be looked at by a stranger; see `PublishedTable`."""
-        if isinstance(self.dataset, BatchTable):
-            return PublishedTable(self.dataset, self.names, self.columns, self.kept)
+        """The published table, to be looked at by a stranger."""
         return MemoryTable(self.arrow)
 
     def value_codes(self, name: str) -> np.ndarray:
         """Numbers for the values of a published column that depend on them alone: see `value_codes`."""
-        if isinstance(self.dataset, BatchTable):
-            return self.shown.value_codes(name)
         return value_codes(self._values(name, self.kept))
 
     def _values(self, name: str, rows: np.ndarray | None) -> pa.ChunkedArray | pa.Array:
-        replaced = self.columns.get(name)
-        column = self.dataset.arrow(name) if replaced is None else replaced
+        column = self.columns[name] if name in self.columns else self.dataset.arrow(name)
         return column if rows is None else take_records(column, rows)
 
     def held(self) -> Published:
         """The same, with all that is published taken out of the table that came: what happens to it later
         changes nothing of the release."""
-        if not isinstance(self.dataset, BatchTable):
-            _ = self.arrow, self._untouched
+        _ = self.arrow, self._untouched
         return self
 
     @cached_property
     def _untouched(self) -> Any:
         """The columns that are published as they came, as the kind of dataframe that came in; None: Arrow."""
-        if isinstance(self.dataset, BatchTable) or self.dataset.is_arrow:
+        if self.dataset.is_arrow:
             return None
         frame = nw.maybe_reset_index(self.dataset.frame)
-        names = [name for name in self.names if self.columns.get(name) is None]
+        names = [name for name in self.names if name not in self.columns]
         frame = frame.select(names or self.dataset.names[:1])  # a frame without columns has no records
         return _with_used_categories(nw.maybe_reset_index(frame[self.rows]))
 
     @cached_property
     def arrow(self) -> pa.Table:
         """The published table in Arrow, with dictionaries where values repeat."""
-        arrays, fields = [], []
-        for name in self.names:
-            arrays.append(without_unused(self._values(name, self.rows)))
-            fields.append(self.field(name, arrays[-1].type))
+        arrays = [without_unused(self._values(name, self.rows)) for name in self.names]
+        fields = [self.field(name, column.type) for name, column in zip(self.names, arrays)]
         return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
     @property
@@ -138,13 +193,22 @@ class Published:
         """How many texts of each published column begin like a formula, where some do."""
         return formula_cells(self.shown)
 
+    def extremes(self, attributes: Sequence[Attribute], k: int) -> list[Attribute]:
+        """The quasi-identifiers that show their least or greatest value, which fewer than k people have.
+
+        That is so where intervals end at values of the data: without a hierarchy, and with labels: tight.
+        """
+        return [
+            a for a in attributes if a.name in self.columns and shows_extremes(a, self.columns[a.name], k)
+        ]
+
     def close(self) -> None:
         """Give up what is held elsewhere, such as on a cluster; here nothing is."""
 
     @cached_property
-    def parted(self) -> tuple[pa.Table, pa.Table | None]:
+    def parted(self) -> tuple[pa.Table, ...]:
         """The published tables in Arrow: the one, or that of people and that of events."""
-        return (self.arrow, None) if self.files is None else self.files.parted(self)
+        return self.files.parted(self)
 
     def field(self, name: str, kind: pa.DataType) -> pa.Field:
         """The type of a column and what a file said about it, also where its values are generalized."""
@@ -156,37 +220,59 @@ class Published:
     @cached_property
     def native(self) -> Any:
         """The published table as the kind of dataframe that came in, compared with what was verified."""
-        replaced = [name for name in self.names if self.columns.get(name) is not None]
-        texts = {name: _plain(self.arrow[name]) for name in replaced}
+        texts = {name: _plain(self.arrow[name]) for name in self.columns}
         if self._untouched is None:
             columns = [texts.get(name, self.arrow[name]) for name in self.names]
             made = pa.table(columns, names=self.names)
         else:
             new = nw.from_arrow(pa.table(texts), backend=nw.get_native_namespace(self.dataset.frame))
-            frame = nw.from_native(self._untouched).with_columns(*(new[name] for name in replaced))
+            frame = nw.from_native(self._untouched).with_columns(*(new[name] for name in texts))
             made = frame.select(self.names).to_native()
         return compared(made, self.arrow)
 
 
+class PublishedInBatches(Published):
+    """A published table whose original is read in batches: nothing but what is changed is held."""
+
+    in_batches: ClassVar[bool] = True
+
+    @cached_property
+    def shown(self) -> Table:
+        assert isinstance(self.dataset, BatchTable)
+        return PublishedTable(self.dataset, self.names, self.columns, self.kept)
+
+    def value_codes(self, name: str) -> np.ndarray:
+        return self.shown.value_codes(name)
+
+    def held(self) -> Published:
+        return self
+
+
 def publish(prepared: Prepared, recoding: Recoding) -> Published:
     """The table that a recoding publishes; withheld records are left out where they may not be `*`."""
+    request, kind = prepared.request, Published
     if isinstance(prepared.dataset, BatchTable):
         give_memory_back()
-    request = prepared.request
-    columns = replaced_columns(prepared, recoding)
+        kind = PublishedInBatches
+    found = replaced_columns(prepared, recoding)
+    columns = {name: column for name, column in found.items() if column is not None}
     generalized = frozenset(attribute.name for attribute in prepared.attributes)
-    broken, withheld = None, recoding.withheld
-    drops = bool(prepared.attributes) and _leaves_out(request)
+    broken, withheld = "", recoding.withheld
+    # where records are followed, withheld ones that are published would tell
+    followed = request.linked_by is not None or request.ledger is not None
+    drops = bool(prepared.attributes) and (request.suppressed == "drop" or followed)
     if not drops and withheld.any():
         shown = starred([columns[name] for name in generalized])
         broken = broken_by(request.table_models, prepared.sensitive, prepared.persons, shown)
-    kept = np.flatnonzero(~withheld) if drops or broken else None
-    return Published(prepared.dataset, columns, kept, broken, generalized, files=prepared.files)
-
-
-def _leaves_out(request: Statement) -> bool:
-    """Whether withheld records are left out, never `*`: where records are followed, that would tell."""
-    return request.suppressed == "drop" or request.linked_by is not None or request.ledger is not None
+    return kind(
+        prepared.dataset,
+        [name for name in prepared.dataset.names if found.get(name, ...) is not None],
+        columns,
+        prepared.files,
+        np.flatnonzero(~withheld) if drops or broken else None,
+        broken,
+        generalized,
+    )
 
 
 def replaced_columns(prepared: Prepared, recoding: Recoding) -> dict[str, pa.Array | None]:
@@ -202,7 +288,10 @@ def replaced_columns(prepared: Prepared, recoding: Recoding) -> dict[str, pa.Arr
         for name, how in prepared.treatments.items()
     }
     if isinstance(prepared.dataset, BatchTable):  # where it is, columns are kept in small codes
-        treated = {name: _coded(values) for name, values in treated.items()}
+        treated = {
+            name: values if isinstance(values, pa.DictionaryArray) else values.dictionary_encode()
+            for name, values in treated.items()
+        }
     columns = {**dict.fromkeys(prepared.roles.dropped(request.treatments)), **labels, **treated}
     if recoding.items is not None:
         assert request.items is not None and prepared.items is not None
@@ -212,8 +301,24 @@ def replaced_columns(prepared: Prepared, recoding: Recoding) -> dict[str, pa.Arr
     return columns
 
 
-def _coded(values: pa.Array) -> pa.DictionaryArray:
-    return values if isinstance(values, pa.DictionaryArray) else values.dictionary_encode()
+def shows_extremes(attribute: Attribute, published: pa.Array, k: int) -> bool:
+    """Whether a published column shows its least or greatest value, which fewer than k people have."""
+    column = attribute.column
+    known = [text for text in column.texts if text is not None]
+    if not column.ordered or column.listed or len(known) < 2:
+        return False
+    labels = {None if label is None else str(label) for label in published.unique().to_pylist()}
+    least = column.counts[0] < k and any(_begins(label, known[0]) for label in labels)
+    greatest = column.counts[len(known) - 1] < k and any(_ends(label, known[-1]) for label in labels)
+    return bool(least or greatest)
+
+
+def _begins(label: str | None, value: str) -> bool:
+    return label is not None and (label == value or (label.startswith(f"[{value}, ") and label[-1] == "]"))
+
+
+def _ends(label: str | None, value: str) -> bool:
+    return label is not None and (label == value or (label[0] == "[" and label.endswith(f", {value}]")))
 
 
 def labelled(published: PublishedColumn, withheld: np.ndarray, null_is_star: bool) -> pa.DictionaryArray:

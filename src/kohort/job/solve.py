@@ -1,21 +1,35 @@
-"""Solve a problem where its table lives, within the time limit, and bound the cost of the best solution."""
+"""Solve a problem where its table lives, within the time limit, and bound the cost of the best solution.
+
+Promises about all classes together are met by a search for the smallest k whose release keeps them.
+Such a promise is a limit on the average risk or on the share of records above a risk, k-map, or k over every
+few known columns. Classes of some size always keep it, and smaller ones mostly break it the more, the smaller
+they are: the k is found by bisection between the k that is promised and the k that is always enough. The
+average over records of 1 over the size of their class, for one, is their number over that of all records.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+import numpy as np
 
 from kohort.algorithms import Progress, Run, Stop, bound_of, time_for_bound
 from kohort.job.choose import Choice
+from kohort.job.prepare import Prepared, kept_by_k
+from kohort.job.publish import Published
+from kohort.job.sides import Classes, classes_of
 from kohort.kernels.ahead import compile_ahead
 from kohort.kernels.compile_time import compile_clock
+from kohort.kernels.grouping import ranges_by_group
 from kohort.problem.problem import Problem
+from kohort.problem.promises import ClassCounts, KAnonymity, LabelledClasses, Model, PersonCells, TableModel
 from kohort.recoding.recoding import Recoding
 from kohort.statement import Statement
-from kohort.tables.places import refuse_too_large
+from kohort.tables.source import refuse_too_large
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,19 +47,9 @@ class Solution:
     notes: tuple[str, ...]
 
 
-def solve(
-    problem: Problem,
-    choice: Choice,
-    request: Statement,
-    clock: Clock,
-    progress: Progress | None,
-    stop: Stop | None = None,
-) -> Solution:
-    """The solution of a problem; compiling is not charged to the time limit.
-
-    stop  once it returns True, the best solution so far is taken, and no further bound is computed
-    """
-    shared: dict[str, Any] = {"progress": progress, "stop": stop}
+def solve(problem: Problem, choice: Choice, request: Statement, clock: Clock) -> Solution:
+    """The solution of a problem; compiling is not charged to the time limit."""
+    shared: dict[str, Any] = {"progress": clock.progress, "stop": clock.stop}
     with clock("solve"), compile_clock() as compiling:
         run = Run(time_limit=request.time_limit, excluded=lambda: compiling.seconds, **shared)
         compile_ahead(choice.names)
@@ -57,26 +61,29 @@ def solve(
         judging = Run(time_limit=seconds, excluded=lambda: compiling.seconds, **shared)
         bound = bound_of(problem, recoding, judging)
     clock.set_apart("compile", compiling.seconds, of="bound")
-    by_hand = run.was_cut and run.was_stopped
-    cut = _cut_note(request.time_limit, by_hand) if run.was_cut else ()
-    return Solution(recoding, bound.value, run.was_cut, (*bound.notes, *cut))
-
-
-def _cut_note(asked: float | None, by_hand: bool) -> tuple[str, ...]:
-    """The note on a search that was cut: by hand, by the time limit asked for, or by the algorithm's own."""
-    limit = "the algorithm's own time limit" if asked is None else f"the time limit of {asked:g} s"
-    by = "hand" if by_hand else limit
-    return (
-        f"The search was stopped by {by}. The same input, spec, version and seed may give another release "
-        "next time, or on another machine; a search that is not stopped gives the same one.",
-    )
+    notes = [*bound.notes]
+    if run.was_cut:
+        own = request.time_limit is None
+        limit = "the algorithm's own time limit" if own else f"the time limit of {request.time_limit:g} s"
+        notes.append(
+            f"The search was stopped by {'hand' if run.was_stopped else limit}. The same input, spec, "
+            "version and seed may give another release next time, or on another machine; a search that is "
+            "not stopped gives the same one."
+        )
+    return Solution(recoding, bound.value, run.was_cut, tuple(notes))
 
 
 class Clock:
-    """Measures the seconds of each phase of a job."""
+    """Measures the seconds of each phase of a job.
 
-    def __init__(self, seconds: dict[str, float]) -> None:
-        self.seconds = seconds
+    progress  called with what is being done, and the share of it that is done
+    stop      once it returns True, the best solution so far is taken, and no further bound is computed
+    """
+
+    def __init__(
+        self, seconds: dict[str, float], progress: Progress | None = None, stop: Stop | None = None
+    ) -> None:
+        self.seconds, self.progress, self.stop = seconds, progress, stop
 
     @contextmanager
     def __call__(self, phase: str) -> Iterator[None]:
@@ -88,3 +95,98 @@ class Clock:
         """Count a part of one phase as a phase of its own."""
         self.seconds[of] -= seconds
         self.seconds[phase] = self.seconds.get(phase, 0.0) + seconds
+
+
+Attempt = tuple[Problem, Solution, Published]
+
+
+def promised_by_k(prepared: Prepared) -> tuple[Model, ...]:
+    """The promises that are kept by a search for a k."""
+    return kept_by_k(prepared.request, prepared.n_people) if prepared.attributes else ()
+
+
+def tries(prepared: Prepared) -> int:
+    """How often a problem is solved at most, for each to get its share of a time limit."""
+    low, high = prepared.problem.k, _enough(prepared)
+    return 1 if low >= high else 2 + (high - low).bit_length()
+
+
+def solve_within_limits(prepared: Prepared, attempt: Callable[[Problem], Attempt]) -> Attempt:
+    """The attempt with the smallest k found whose classes keep every promise about all of them."""
+    problem = prepared.problem
+    found = attempt(problem)
+    low, high = problem.k, _enough(prepared)
+    if low >= high or _keeps(prepared, found[2]):
+        return _noted(found, problem.k)
+    found = attempt(_with_k(problem, high))
+    while high - low > 1:
+        middle = (low + high) // 2
+        tried = attempt(_with_k(problem, middle))
+        if _keeps(prepared, tried[2]):
+            high, found = middle, tried
+        else:
+            low = middle
+    return _noted(found, high)
+
+
+def _enough(prepared: Prepared) -> int:
+    """A k with which the classes always keep each promise."""
+    sizes = (model.enough_k for model in promised_by_k(prepared))
+    return min(max(size for size in sizes if size is not None), prepared.n_people)
+
+
+def _with_k(problem: Problem, k: int) -> Problem:
+    others = tuple(model for model in problem.models if not isinstance(model, KAnonymity))
+    return problem.varied(models=(KAnonymity(k), *others))
+
+
+def _keeps(prepared: Prepared, published: Published) -> bool:
+    """Whether the classes that would be published keep every promise about all of them."""
+    columns = [published.shown.column(attribute.name).codes for attribute in prepared.attributes]
+    classes = classes_of(columns, len(published.rows))
+    sizes = classes.sizes
+    if prepared.persons is not None:
+        persons = prepared.persons[published.rows]
+        sizes = PersonCells.from_records(classes.of_record, persons, None, len(sizes)).people
+    return all(
+        model.holds_in(_labelled_classes(prepared, classes)).all()
+        if isinstance(model, TableModel)
+        else model.holds(ClassCounts.of_sizes(sizes)).all()
+        for model in promised_by_k(prepared)
+    )
+
+
+def _noted(found: Attempt, k: int) -> Attempt:
+    """The attempt with its k in a note. A bound for that k is none for the promise, which allows others."""
+    problem, solution, published = found
+    note = (
+        f"What is promised of all classes together was met with k = {k}, the smallest that a search by "
+        "bisection found to keep it. No lower bound on the loss is known for such a promise."
+    )
+    recoding = replace(solution.recoding, guarantee=None)  # type: ignore[type-var]
+    kept = replace(solution, recoding=recoding, bound=None, notes=(*solution.notes, note))
+    return problem, kept, published
+
+
+def _labelled_classes(prepared: Prepared, classes: Classes) -> LabelledClasses:
+    """The classes with their labels and, where a population is given, the people whom they fit at least.
+
+    A bit per person and range of leaves: O(classes * distinct people * columns) bits. Those are counted who
+    lie between the labels' first and last leaf as the values of a class need them; a label may be wider, and
+    fit more people.
+    """
+    population = prepared.problem.population
+    if population is None:
+        return LabelledClasses(classes.codes, classes.sizes)
+    fitting = []
+    for attribute, leaves in zip(prepared.attributes, population.leaves.T):
+        needed = ranges_by_group(attribute.leaves, classes.of_record, len(classes.sizes))
+        ends = np.column_stack(attribute.domain.closure(*needed))
+        ranges, label = np.unique(ends, axis=0, return_inverse=True)
+        bits = np.array([np.packbits((first <= leaves) & (leaves <= last)) for first, last in ranges])
+        fitting.append((bits, label.ravel()))
+    people = np.zeros(len(classes.sizes), dtype=np.int64)
+    for number in range(len(people)):
+        fits = np.bitwise_and.reduce([bits[label[number]] for bits, label in fitting])
+        people[number] = population.counts[np.unpackbits(fits, count=len(population.counts)).view(bool)].sum()
+    return LabelledClasses(classes.codes, classes.sizes, people, apart=False)

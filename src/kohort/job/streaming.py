@@ -127,7 +127,7 @@ def _dealt_originals(
     published: Published, originals: Iterator[pa.RecordBatch], folder: Path
 ) -> Generator[tuple[np.ndarray, pa.RecordBatch], None, None]:
     """Stretches of the published order: the numbers of the records, and their columns that are handed on."""
-    untouched = [name for name in published.names if published.columns.get(name) is None]
+    untouched = [name for name in published.names if name not in published.columns]
     dealing = Dealing(published.rows, published.dataset.n_records, folder)
     if not untouched:
         deque(originals, maxlen=0)  # they are compared while they are read
@@ -158,13 +158,12 @@ def _published_batch(
     """The published records of a batch, of which `rows` are the numbers."""
     arrays, fields = [], []
     for name in published.names:
-        replaced = published.columns.get(name)
-        if replaced is None:
+        if name not in published.columns:
             column = original.column(name)
         elif isinstance(rows, slice):
-            column = replaced.slice(rows.start, rows.stop - rows.start)
+            column = published.columns[name].slice(rows.start, rows.stop - rows.start)
         else:
-            column = take_records(replaced, rows)
+            column = take_records(published.columns[name], rows)
         arrays.append(column)
         fields.append(published.field(name, column.type))
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))

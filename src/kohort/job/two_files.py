@@ -8,7 +8,7 @@ a list of their items. Records are in the order of the people, and of the events
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -25,12 +25,42 @@ from kohort.tables.table import Table
 from kohort.verification import WrittenCheck
 
 if TYPE_CHECKING:
-    from kohort.job.publish import Published
-
-if TYPE_CHECKING:
     import narwhals as nw
+
+    from kohort.job.publish import Published
 else:
     nw = LateModule("narwhals")
+
+
+@dataclass(frozen=True, eq=False)
+class OneFile:
+    """A table that is published as one table."""
+
+    table: Table
+    nothing: ClassVar[np.ndarray] = np.zeros(0, dtype=bool)
+    columns_of_events: ClassVar[frozenset[str]] = frozenset()
+    notes: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The tables that came."""
+        return (self.table,)
+
+    def in_order(self, rows: np.ndarray) -> np.ndarray:
+        """The records in the order in which they are published, once they were shuffled."""
+        return rows
+
+    def parted(self, published: Published) -> tuple[pa.Table, ...]:
+        """The tables that are published, in Arrow."""
+        return (published.arrow,)
+
+    def native(self, published: Published) -> tuple[Any, ...]:
+        """The published tables, each of the kind that came in."""
+        return (published.native,)
+
+    def facts(self) -> dict[str, Any] | None:
+        """What the certificate says of them."""
+        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,12 +85,20 @@ class TwoFiles:
     orphans: int
 
     @property
+    def tables(self) -> tuple[Table, ...]:
+        return self.people, self.events
+
+    @property
     def columns_of_events(self) -> frozenset[str]:
         """The columns of the joined table that come from the events."""
         return frozenset(self.events.names) - {self.key}
 
-    def parted(self, published: Published) -> tuple[pa.Table, pa.Table]:
-        """The two tables that are published: of people, and of their events."""
+    def in_order(self, rows: np.ndarray) -> np.ndarray:
+        """The same records person by person, in the order in which people first occur."""
+        _, first, number = np.unique(self.person[rows], return_index=True, return_inverse=True)
+        return rows[np.argsort(first[number], kind="stable")]
+
+    def parted(self, published: Published) -> tuple[pa.Table, ...]:
         table, rows = published.arrow, published.rows
         _, first = np.unique(self.person[rows], return_index=True)
         people = _taken(table, [n for n in self.people.names if n in published.names], np.sort(first))
@@ -78,13 +116,33 @@ class TwoFiles:
         columns = {self.key: take_records(table[self.key], owner), self.items: lists.flatten()}
         return pa.table({name: columns[name] for name in self.events.names if name in columns})
 
-    def native(self, published: Published) -> tuple[Any, Any]:
-        """The two published tables, each of the kind that came in."""
-        pairs = zip((self.people, self.events), published.parted)
-        return tuple(_like(original, table) for original, table in pairs)
+    def native(self, published: Published) -> tuple[Any, ...]:
+        return tuple(_like(original, table) for original, table in zip(self.tables, published.parted))
 
-    def facts(self) -> dict[str, Any]:
-        """What is said of the two files in the certificate."""
+    @property
+    def notes(self) -> list[str]:
+        """Notes about two tables: how they are counted, and what was left out.
+
+        Numbers are not said, as they may be small; the certificate has them.
+        """
+        notes = [
+            f"People and events are published together. The pseudonyms in {self.key!r} are fresh, and link "
+            "the two files and nothing else."
+        ]
+        if self.items is None:
+            notes.append(
+                "Where figures speak of records, they are those of the two files joined: one for each event, "
+                "and one for each person without any."
+            )
+        else:
+            notes.append(
+                f"Each item of {self.items!r} is published once for a person, however often it came."
+            )
+        if self.orphans:
+            notes.append("Events of people who are not in the table of people were left out (orphans: drop).")
+        return notes
+
+    def facts(self) -> dict[str, Any] | None:
         return {
             "key": self.key,
             "columns": [name for name in self.events.names if name in self.table.names],
@@ -110,12 +168,6 @@ def _like(original: Table, table: pa.Table) -> Any:
     backend = nw.get_native_namespace(original.frame)
     made = nw.from_arrow(pa.table(plain, names=table.column_names), backend=backend).to_native()
     return compared(made, table)
-
-
-def grouped_by_person(rows: np.ndarray, person: np.ndarray) -> np.ndarray:
-    """The same records person by person, in the order in which people first occur."""
-    _, first, number = np.unique(person[rows], return_index=True, return_inverse=True)
-    return rows[np.argsort(first[number], kind="stable")]
 
 
 def join_files(people: Table, events: Table, request: Statement) -> TwoFiles:

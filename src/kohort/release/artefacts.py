@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from kohort.algorithms import Progress
     from kohort.data.ledger import Ledger
     from kohort.files.outputs import Outputs
-    from kohort.io.baskets import BasketShape
     from kohort.io.databases import DatabaseTable
     from kohort.io.private_files import Salt
     from kohort.release.release import Release
     from kohort.release.targets import Target
     from kohort.statement import Statement
+    from kohort.statement.items import BasketShape
 
 Drafts = Mapping[Path, Path]
 
@@ -142,13 +142,13 @@ class CertificateFile(Artefact):
 
     @cached_property
     def key(self) -> Any:
-        from kohort.io.signature import read_private_key
+        from kohort.io.private_files import read_private_key
 
         return None if self.sign is None else read_private_key(self.sign)
 
     @property
     def written(self) -> list[Path]:
-        from kohort.io.signature import signature_path
+        from kohort.io.private_files import signature_path
 
         return [self.path] if self.sign is None else [self.path, signature_path(self.path)]
 
@@ -161,7 +161,7 @@ class CertificateFile(Artefact):
 
     def write(self, release: Release, draft_of: Drafts, known: Mapping[str, Any]) -> None:
         from kohort.io.certificate import write_certificate
-        from kohort.io.signature import sign_file
+        from kohort.io.private_files import sign_file
 
         asked: dict[str, Any] = {"version": self.version, "sha256": known.get("sha256")}
         write_certificate(release.facts(**asked, salt=known.get("salt")), draft_of[self.path])
@@ -305,12 +305,12 @@ class ProofFile(Artefact):
     private = True
 
     def refuse(self, release: Release) -> None:
-        from kohort.release.proof_file import refuse_no_proof
+        from kohort.release.beside import refuse_no_proof
 
         refuse_no_proof(release)
 
     def write(self, release: Release, draft_of: Drafts, known: Mapping[str, Any]) -> None:
-        from kohort.release.proof_file import proof_file_of
+        from kohort.release.beside import proof_file_of
 
         proof_file_of(release).write(draft_of[self.path])
 
@@ -365,13 +365,13 @@ class HierarchyFolder(Artefact):
 
     def _files(self, request: Statement) -> dict[str, Path]:
         """The file of each column that may have a hierarchy."""
-        from kohort.release.hierarchy_folder import columns_with_files, hierarchy_files
+        from kohort.release.beside import columns_with_files, hierarchy_files
 
         return hierarchy_files(self.path, columns_with_files(request))
 
     def _trees(self, release: Release) -> dict[Path, Any]:
         """The hierarchies by their files."""
-        from kohort.release.hierarchy_folder import hierarchies_of
+        from kohort.release.beside import hierarchies_of
 
         files = self._files(release.request)
         return {files[name]: tree for name, tree in hierarchies_of(release).items()}
@@ -396,9 +396,10 @@ class LedgerEntry(Artefact):
 
     def write(self, release: Release, draft_of: Drafts, known: Mapping[str, Any]) -> None:
         from kohort.io.ledger_file import read_ledger, write_ledger
+        from kohort.job.tie import TiedRelease
 
         tied, key = release.tied, release.request.key
-        if tied is None:
+        if not isinstance(tied, TiedRelease):
             raise InputError("The release was made without a ledger: name the ledger when it is made.")
         if not tied.found.holds:
             raise InputError("The release was made for comparison only: it gives people away.")

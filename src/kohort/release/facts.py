@@ -47,10 +47,10 @@ def release_facts(release: Release) -> dict[str, Any]:
         "items": None if release.items is None else release.items.facts(),
         "roles": dict(release.roles.of),
         "linked": _linked_facts(release),
-        "events": None if release.files is None else release.files.facts(),
-        "together": None if release.tied is None else release.tied.facts(release.cost),
+        "events": release.files.facts(),
+        "together": release.tied.facts(release.cost),
         "suppression": release.request.suppression,
-        "order": None if release.order is None else release.order.facts(),
+        "order": release.order.facts(),
         "notes": list(release.notes),
         "seconds": {phase: round(value, 4) for phase, value in release.seconds.items()},
     }

@@ -1,7 +1,4 @@
-"""The job on a cluster, where the driver gets counts and never records, and the release that comes of it.
-
-A release is written beside its target, looked at again, then renamed.
-"""
+"""A path that Spark writes: a release is written beside it, looked at again, then renamed."""
 
 from __future__ import annotations
 
@@ -10,35 +7,25 @@ import shutil
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
-from kohort.algorithms import Progress, Run, Stop
+from kohort.algorithms import Progress
 from kohort.errors import InputError, InternalError, KohortError, UnsupportedError
 from kohort.files.outputs import Outputs
-from kohort.io.baskets import BasketShape
 from kohort.io.databases import DatabaseTable
-from kohort.job.figures import Figures
-from kohort.job.notes import extreme_caution
-from kohort.job.order import PublishedOrder
-from kohort.job.solve import Clock, Solution
-from kohort.kernels.ahead import compile_ahead
-from kohort.pipeline.spark.arranging import PublishedThere
-from kohort.pipeline.spark.prepare import prepare_on_spark, refuse_on_spark
-from kohort.pipeline.spark.solving import choose_on_spark, solve_on_spark
-from kohort.pipeline.spark.verifying import held_parts, original_columns, verify_on_spark
+from kohort.job.spark.prepare import refuse_on_spark
+from kohort.job.spark.publish import PublishedThere
 from kohort.release.artefacts import Artefact
-from kohort.release.job import release_from
 from kohort.release.release import Release
 from kohort.release.targets import Target, WrittenTables
 from kohort.statement import Statement
-from kohort.tables.spark import SparkTable, fingerprint
+from kohort.statement.items import BasketShape
+from kohort.tables.spark import fingerprint
 from kohort.tables.spark_files import format_of_path, sha256_of_lines
-from kohort.tables.spark_session import give_up, spark_failures, spark_session
-from kohort.tables.table import Table
-from kohort.verification import checked_loss
+from kohort.tables.spark_session import spark_failures, spark_session
 
 _EXACT = ("parquet", "orc", "json")  # formats that hold every value as it is
 _WRITING = ("header", "sep", "escape")
@@ -47,7 +34,6 @@ _JSON = {  # all columns on every line, and times to the microsecond
     "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
     "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
 }
-_ORDER = "The records are published in an order that depends on what is published alone."
 WHAT_IS_HASHED = (
     "The hash of the release, a folder of files, is the SHA-256 of what `sha256sum part-*` prints in that "
     "folder."
@@ -169,57 +155,3 @@ def _sha256_of_folder(spark: Any, folder: str) -> str:
         files = spark.read.format("binaryFile").option("pathGlobFilter", "part-*").load(folder)
         found = files.select("path", F.sha2("content", 256).alias("sha256")).collect()
     return sha256_of_lines({PurePosixPath(unquote(row["path"])).name: row["sha256"] for row in found})
-
-
-def make_spark_release(
-    table: Table,
-    request: Statement,
-    *,
-    progress: Progress | None = None,
-    seconds: dict[str, float] | None = None,
-    stop: Stop | None = None,
-) -> Release:
-    """Anonymize a table on a cluster and prove the result, or raise."""
-    assert isinstance(table, SparkTable)
-    if stop is not None:
-        raise UnsupportedError("A search on a cluster cannot be stopped: leave out 'stop'.")
-    clock, run = Clock({} if seconds is None else seconds), Run(progress=progress)
-    try:
-        return _made(table, request, clock, run)
-    except BaseException:
-        table.release()
-        raise
-
-
-def _made(table: SparkTable, request: Statement, clock: Clock, run: Run) -> Release:
-    with clock("code"):
-        run.report("counting values", 0.0)
-        prepared = prepare_on_spark(table, request)
-        choice = choose_on_spark(prepared)
-        before = fingerprint(prepared.frame, original_columns(prepared))
-    with clock("solve"):
-        compile_ahead(choice.names)
-        made = solve_on_spark(prepared, choice, run)
-    try:
-        with clock("verify"):
-            run.report("solving, publishing and verifying", 0.0)
-            parts = held_parts(prepared, made.pieces, made.arrangement)
-            try:
-                found = verify_on_spark(prepared, parts, made.arrangement, before, made.n_regions)
-            except BaseException:
-                give_up(parts)  # what failed is not kept anywhere
-                raise
-    finally:
-        made.release()
-    extremes = [extreme_caution(a) for a in prepared.attributes if a.name in found.extremes]
-    verified, asked = found.verified.cautioned(*extremes), prepared.request.shuffle
-    return release_from(
-        prepared,
-        replace(choice, notes=(*made.notes, _ORDER, *choice.notes)),
-        Solution(made.recoding, None, made.was_cut, ()),
-        found.published,
-        verified,
-        Figures(checked_loss(verified.loss or {}), {}),
-        PublishedOrder(asked),
-        clock,
-    )

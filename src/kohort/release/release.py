@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,15 +14,15 @@ import pyarrow as pa
 from kohort.errors import InputError, counted
 from kohort.files.outputs import Outputs
 from kohort.io.databases import DatabaseTable
-from kohort.job.again.tie import TiedRelease
 from kohort.job.figures import gap_to
 from kohort.job.items import ItemsPart
 from kohort.job.maps import Maps, maps_of
 from kohort.job.order import PublishedOrder
 from kohort.job.public import HoldsOriginal, committed, public_version
 from kohort.job.publish import Published
-from kohort.job.two_files import TwoFiles
-from kohort.pipeline.before_after import BeforeAfter, before_after
+from kohort.job.sides import BeforeAfter, before_after
+from kohort.job.tie import TiedRelease, Untied
+from kohort.job.two_files import OneFile, TwoFiles
 from kohort.problem.problem import Problem
 from kohort.problem.roles import Roles
 from kohort.recoding.recoding import Recoding
@@ -37,7 +37,7 @@ from kohort.release.artefacts import (
     wanted,
 )
 from kohort.release.facts import release_facts
-from kohort.release.origin import DATAFRAME, Origin
+from kohort.release.origin import Origin
 from kohort.release.targets import Target, target_of
 from kohort.statement import Statement
 from kohort.tables.table import Table
@@ -71,8 +71,7 @@ class Release(HoldsOriginal):
               give a different release
     published the table as it is published, in its order: the one that was verified
     order     what the order in which the records are published gives away
-    files     the tables of people and of events that were joined for it; None where there is one table
-    tied      its place among all releases of the same people; None without a ledger
+    tied      its place among all releases of the same people
     origin    the files that it was made from
 
     `bound` is a lower bound on the least possible value of the chosen cost that was proven again, or None;
@@ -98,24 +97,23 @@ class Release(HoldsOriginal):
     notes: tuple[str, ...]
     seconds: dict[str, float]
     recoding: Recoding
+    order: PublishedOrder
+    tied: TiedRelease | Untied
+    origin: Origin
     unweighted_loss: dict[str, float] | None = None
     items: ItemsPart | None = None
     scheme: dict[str, Any] | None = None
     cut_by_time: bool = False
-    order: PublishedOrder | None = None
-    files: TwoFiles | None = None
-    tied: TiedRelease | None = None
-    origin: Origin = DATAFRAME
 
     @property
-    def columns(self) -> Mapping[str, pa.Array | None]:
-        """The columns that are changed, in the order of the original; None: the column is dropped."""
-        return self.published.columns
+    def rows(self) -> np.ndarray:
+        """Per published record the number of its original."""
+        return self.published.rows
 
     @property
-    def rows(self) -> np.ndarray | None:
-        """The records that are published, in this order; None: all of them, as they came."""
-        return self.published.kept
+    def files(self) -> OneFile | TwoFiles:
+        """The table, or the two that were joined for it."""
+        return self.published.files
 
     @property
     def counterfeits(self) -> int:
@@ -125,12 +123,12 @@ class Release(HoldsOriginal):
     @property
     def table(self) -> Any:
         """The published table: pandas, Polars or PyArrow, as it came. Of two tables, that of the people."""
-        return self.published.native if self.files is None else self._native_files[0]
+        return self._native[0]
 
     @property
     def events(self) -> Any:
         """The published table of events, of the kind that came in; None where there is one table."""
-        return None if self.files is None else self._native_files[1]
+        return self._native[1] if len(self._native) > 1 else None
 
     @property
     def arrow(self) -> pa.Table:
@@ -143,8 +141,7 @@ class Release(HoldsOriginal):
         return self.published.shown
 
     @cached_property
-    def _native_files(self) -> tuple[Any, Any]:
-        assert self.files is not None
+    def _native(self) -> tuple[Any, ...]:
         return self.files.native(self.published)
 
     @cached_property
@@ -154,13 +151,13 @@ class Release(HoldsOriginal):
         Of a table on a cluster, they are counts, and where to count.
         """
         if not self.dataset.in_one_place:
-            from kohort.pipeline.spark.sides import counted_sides
+            from kohort.job.spark.sides import counted_sides
 
             return counted_sides(self)
         return before_after(self)
 
     @property
-    def published_names(self) -> list[str]:
+    def published_names(self) -> Sequence[str]:
         return self.published.names
 
     @property
@@ -210,9 +207,7 @@ class Release(HoldsOriginal):
         """How withheld records are published: star, drop (left out), or None if there are none."""
         if not self.verdict.withheld:
             return None
-        if self.rows is None or len(self.rows) - self.counterfeits == self.dataset.n_records:
-            return "star"
-        return "drop"
+        return "drop" if self.published.n_left_out else "star"
 
     def __repr__(self) -> str:
         promises = "; ".join(model.promise for model in self.verdict.models)
@@ -340,8 +335,8 @@ class Release(HoldsOriginal):
         All facts, those of the internal certificate.
         """
         files = ReleaseFiles(self._target(out, events), wanted(artefacts, self.origin.ledger))
-        if isinstance(out, DatabaseTable) and out.file is not None and self.origin.database is not None:
-            self.origin.database.close()  # one process opens such a file for reading or for writing
+        if isinstance(out, DatabaseTable) and out.file is not None:
+            self.origin.close()  # one process opens such a file for reading or for writing
         return files.write(self, files.outputs(self.request, self.origin.shape, self.origin.reads))
 
     def _target(self, out: Any, events: Any) -> Target:

@@ -17,19 +17,18 @@ from kohort.algorithms import Progress
 from kohort.data.formulas import unescaped
 from kohort.errors import InputError, InternalError, UnsupportedError
 from kohort.files.outputs import Outputs
-from kohort.io.baskets import BASKETS, BasketShape, read_basket_file
-from kohort.io.data_files import write_data, write_data_slices
+from kohort.io.data_files import read_basket_file, write_data, write_data_slices
 from kohort.io.databases import DatabaseTable, is_url
 from kohort.io.databases.dialect import open_writing
-from kohort.io.databases.reading import DatabaseBatches, ReadBack
-from kohort.io.databases.table_draft import TableDraft, table_draft
+from kohort.io.databases.records import DatabaseBatches, ReadBack, TableDraft, table_draft
 from kohort.io.formats import Format, format_of
 from kohort.io.formats.fitting import Slices, rows_per_slice
 from kohort.io.source_file import plain_suffix
 from kohort.io.tables import open_in_batches, read_table, writes_slices
 from kohort.job.streaming import HELD, published_slices
-from kohort.pipeline.verify_release import verify_release
+from kohort.job.verify import verify_release
 from kohort.statement import Statement
+from kohort.statement.items import BASKETS, BasketShape
 from kohort.tables.batches import BatchTable
 from kohort.tables.memory import MemoryTable
 from kohort.tables.table import Table
@@ -165,9 +164,10 @@ class DatabaseTarget(Target):
             table_draft(self.out, self.events) as table,
             outputs.drafts(files, commit=table.commit) as draft_of,
         ):
-            drafts = [draft for draft in (table, table.events) if draft is not None]
-            _write_tables(release, [draft.path for draft in drafts], None, progress)  # there, lists are cells
-            hashes = [draft.sha256 for draft in drafts]
+            _write_tables(
+                release, [draft.path for draft in table.all], None, progress
+            )  # lists are cells there
+            hashes = [draft.sha256 for draft in table.all]
             yield WrittenTables(draft_of, dict(zip(("output", "events"), hashes)))
             _load(release, table, progress)
 
@@ -187,10 +187,12 @@ def _write_tables(
     release: Release, places: Sequence[Path], shape: BasketShape | None, progress: Progress | None
 ) -> list[str]:
     """Write the tables, and read each back; their hashes."""
-    start, origin, hashes = time.perf_counter(), release.origin, []
-    formulas, out = release.request.formulas, places[0]
-    if isinstance(release.dataset, BatchTable) and writes_slices(out):
-        options: dict[str, Any] = {"delimiter": _delimiter(origin.file, out), "formulas": formulas}
+    start, sources, hashes, out = time.perf_counter(), release.origin.sources, [], places[0]
+    # the delimiter of the file that was read, for one like it
+    delimiters = [None if ".tsv" in path.suffixes else s.delimiter for path, s in zip(places, sources)]
+    options: dict[str, Any] = {"formulas": release.request.formulas}
+    if release.published.in_batches and writes_slices(out):
+        options["delimiter"] = delimiters[0]
         with published_slices(release.published, rows_per_slice, out.parent, progress) as (
             schema,
             tables,
@@ -199,27 +201,17 @@ def _write_tables(
             write_data_slices(Slices(schema, tables), out, **options)
         hashes = [check_file(check.of_written, out, **options)]
     else:
-        for table, path, file in zip(release.published.parted, places, (origin.file, origin.events_file)):
-            assert table is not None
-            delimiter = _delimiter(file, path)
-            hashes.append(write_verified(table, path, shape, delimiter=delimiter, formulas=formulas))
+        for table, path, delimiter in zip(release.published.parted, places, delimiters):
+            hashes.append(write_verified(table, path, shape, delimiter=delimiter, **options))
     release.seconds["write"] = time.perf_counter() - start
     return hashes
 
 
-def _delimiter(read: Any, path: Path) -> str | None:
-    """The delimiter of the file that was read, for one like it."""
-    return None if read is None or ".tsv" in path.suffixes else read.delimiter
-
-
 def _load(release: Release, table: TableDraft, progress: Progress | None) -> None:
     """Put a release into the database, up to the commit, and verify what is there."""
-    relations: frozenset = frozenset()
-    events = release.origin.events_file
-    for source in (release.origin.database, None if events is None else events.database):
-        if isinstance(source, DatabaseBatches):
-            relations |= source.relations
-            source.close()  # its transaction must not be in the way of this one
+    read = [source.database for source in release.origin.sources]
+    relations = frozenset[Any]().union(*(d.relations for d in read if isinstance(d, DatabaseBatches)))
+    release.origin.close()  # a transaction that reads must not be in the way of this one
 
     def verify(written: ReadBack, events: ReadBack | None = None) -> None:
         if progress is not None:
@@ -233,7 +225,7 @@ def _load(release: Release, table: TableDraft, progress: Progress | None) -> Non
 
 def _verify(release: Release, written: ReadBack, events: ReadBack | None) -> None:
     """Refuse a table that does not keep the promises, or is not what was verified."""
-    if isinstance(release.dataset, BatchTable):
+    if release.published.in_batches:
         held = [name for role in HELD for name in release.roles.having(role) if name in written.schema.names]
         found: Table = BatchTable(written, held)
     else:

@@ -17,7 +17,7 @@ from kohort.data.hierarchy import Hierarchy
 from kohort.data.numeric_labels import How, Star, numbers_of_labels
 from kohort.errors import InputError, did_you_mean
 from kohort.job.items import ItemsPart
-from kohort.pipeline.before_after import BeforeAfter
+from kohort.job.sides import BeforeAfter
 from kohort.problem.attribute import Attribute
 from kohort.verification.covering import Covering, covering_of
 from kohort.verification.measure import loss_of_labels
@@ -214,7 +214,7 @@ def published_numbers(release: Release, name: str, how: How, *, star: Star, seed
         raise InputError(
             f"The release has no column {name!r}. {did_you_mean(str(name), release.published_names)}"
         )
-    of_events = release.files is not None and name not in release.files.people.names
+    of_events = name in release.files.columns_of_events
     table = nw.from_native(release.events if of_events else release.table, eager_only=True)
     column = table[name].to_native()
     attribute = next((a for a in release.problem.attributes if a.name == name), None)

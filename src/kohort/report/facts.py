@@ -16,7 +16,7 @@ import numpy as np
 from kohort.algorithms import Progress, Run
 from kohort.algorithms.auto import obstacle
 from kohort.data.column import Column
-from kohort.pipeline.before_after import BeforeAfter
+from kohort.job.sides import BeforeAfter
 from kohort.report.asked import Version, check_version
 from kohort.report.columns import (
     PublishedValues,
@@ -188,7 +188,7 @@ def _riskiest_classes(sides: BeforeAfter) -> dict[str, Any] | None:
         return None
     rows = [
         {
-            "number": found.number,
+            "number": None if sides.in_parts else found.number,
             "values": [column.texts[code] for column, code in zip(sides.labels, found.codes)],
             sides.counted: found.size,
             "chance": 1 / found.size,

@@ -110,18 +110,10 @@ def _losses_figure(attributes: list[dict[str, Any]]) -> Figure:
 
 def _attributes_table(attributes: list[dict[str, Any]]) -> Table:
     rows = [
-        [
-            a["name"],
-            a["kind"],
-            a["values"],
-            a["published_values"],
-            percent(a["unchanged"]),
-            percent(a["starred"]),
-            _levels(a["levels"]),
-            a["loss"],
-        ]
+        [*(a[name] for name in ("name", "kind", "values", "published_values")),
+         percent(a["unchanged"]), percent(a["starred"]), _levels(a["levels"]), a["loss"]]
         for a in attributes
-    ]
+    ]  # fmt: skip
     head = ("column", "kind", "values", "published", "unchanged", "as *", "cells at each level", "loss")
     return Table(head, rows)
 
@@ -159,10 +151,8 @@ def _distribution_figure(name: str, rows: list[dict[str, Any]], attribute: dict[
     moved = sum(abs(row["before"] - row["after"]) for row in rows) / 2 / total
     sentence = f"Before and after differ by {percent(moved)} of the records."
     ordered = attribute["binned"]
-    table = Table(
-        ("from" if ordered else "value", "before", "after"),
-        [[row["value"], round(row["before"]), round(row["after"])] for row in rows],
-    )
+    counts = [[row["value"], round(row["before"]), round(row["after"])] for row in rows]
+    table = Table(("from" if ordered else "value", "before", "after"), counts)
     shape = f"Bars: records per value of {name}"
     return drawn(name, charts.distribution_chart(rows, ordered=ordered), sentence, table, shape=shape)
 
@@ -170,30 +160,23 @@ def _distribution_figure(name: str, rows: list[dict[str, Any]], attribute: dict[
 _WORTH_LEARNING = 0.02  # how much better than guessing a model of the original must be
 
 
+_MEASURED = (
+    "prosecutor", "journalist", "marketer", "households", "sampling_weights", "dominance", "k_map",
+    "population_uniqueness", "order",
+)  # fmt: skip
+
+
 def risk_section(facts: dict[str, Any]) -> Section:
     """The section on risk: the chance that people are found, by counting and by an actual attack."""
     risk = facts["risk"]
-    figures = []
-    if risk["prosecutor"] is not None:
-        figures.append(_chances(risk))
-    if risk["linkage"] is not None:
-        figures.append(_attack(risk))
-    sentences = [
-        risk[name]["sentence"]
-        for name in (
-            "prosecutor",
-            "journalist",
-            "marketer",
-            "households",
-            "sampling_weights",
-            "dominance",
-            "k_map",
-            "population_uniqueness",
-            "order",
-        )
-        if risk.get(name) is not None and "sentence" in risk[name]
-    ]
-    return Section("risk", "Can people be found?", sentences, figures=figures)
+    figures = [_chances(risk)] if risk["prosecutor"] is not None else []
+    figures += [_attack(risk)] if risk["linkage"] is not None else []
+    return Section("risk", "Can people be found?", said_in(risk, _MEASURED), figures=figures)
+
+
+def said_in(facts: dict[str, Any], names: Sequence[str]) -> list[str]:
+    """The sentences of these facts, as far as they are there; public ones say none."""
+    return [facts[name]["sentence"] for name in names if facts.get(name) and "sentence" in facts[name]]
 
 
 def _chances(risk: dict[str, Any]) -> Figure:
@@ -213,10 +196,13 @@ def _chances(risk: dict[str, Any]) -> Figure:
         f"{percent(after['maximum'])}, {percent(after['average'])} on average. "
         f"{percent(unique['after'])} of the published {whom} are unique."
     )
-    table = Table(
-        ("chance", *sides), [[row["value"], *(percent(row[side]) for side in sides)] for row in rows]
+    shown = [[row["value"], *(percent(row[side]) for side in sides)] for row in rows]
+    return drawn(
+        "The chance that a person is found",
+        charts.rates_chart(rows),
+        sentence,
+        Table(("chance", *sides), shown),
     )
-    return drawn("The chance that a person is found", charts.rates_chart(rows), sentence, table)
 
 
 def _attack(risk: dict[str, Any]) -> Figure:
@@ -241,22 +227,33 @@ def _attack(risk: dict[str, Any]) -> Figure:
 def utility_section(facts: dict[str, Any]) -> Section | None:
     """The section on utility: what the release is still good for."""
     utility = facts["utility"]
-    queries, learnt, pairs = (utility[key] for key in ("queries", "classification", "association"))
-    figures = []
-    sentences = []
+    queries, mined, learnt, pairs = (
+        utility[key] for key in ("queries", "itemsets", "classification", "association")
+    )
+    figures, sentences = [], []
     if queries is not None:
         figures.append(_queries(queries))
-    if utility["itemsets"] is not None:
-        figures.append(_itemsets(utility["itemsets"], facts["loss"]))
-    if learnt is not None:
-        figures.append(_classification(learnt)) if _learnable(learnt) else sentences.append(
-            _nothing_learnt(learnt)
-        )
-    if pairs is not None:
-        figures.append(_association(pairs)) if pairs["pairs"] else sentences.append(pairs["sentence"])
+    if mined is not None:
+        figures.append(_itemsets(mined, facts["loss"]))
+    if learnt is not None and _learnable(learnt):
+        figures.append(_classification(learnt))
+    elif learnt is not None:
+        sentences.append(_nothing_learnt(learnt))
+    if pairs is not None and pairs["pairs"]:
+        figures.append(_association(pairs))
+    elif pairs is not None:
+        sentences.append(pairs["sentence"])
     if not figures and not sentences:
         return None
     return Section("utility", "How useful is the release?", sentences, figures=figures)
+
+
+def _shares_figure(
+    heading: str, head: tuple[str, str], rows: list[tuple[str, float]], title: str, sentence: str
+) -> Figure:
+    """A figure with a bar for each share."""
+    table = Table(head, [[name, percent(share)] for name, share in rows])
+    return drawn(heading, charts.bars_chart(rows, title=title), sentence, table)
 
 
 def _queries(found: dict[str, Any]) -> Figure:
@@ -265,9 +262,8 @@ def _queries(found: dict[str, Any]) -> Figure:
         ("on average", found["mean_relative_error"]),
         ("nine in ten queries", found["p90_relative_error"]),
     ]
-    table = Table(("queries", "error at most"), [[name, percent(error)] for name, error in rows])
-    chart = charts.bars_chart(rows, title="relative error")
-    return drawn("Counting: errors of COUNT queries", chart, found["sentence"], table)
+    heading, head = "Counting: errors of COUNT queries", ("queries", "error at most")
+    return _shares_figure(heading, head, rows, "relative error", found["sentence"])
 
 
 def _itemsets(found: dict[str, Any], loss: dict[str, float]) -> Figure:
@@ -279,9 +275,8 @@ def _itemsets(found: dict[str, Any], loss: dict[str, float]) -> Figure:
         ("error of pairs", found["pair_error"]),
     ]
     known = [(name, value) for name, value in rows if value is not None]
-    table = Table(("measure", "share"), [[name, percent(value)] for name, value in known])
-    chart = charts.bars_chart(known, title="lost")
-    return drawn("Baskets: what mining still finds", chart, found["sentence"], table)
+    heading = "Baskets: what mining still finds"
+    return _shares_figure(heading, ("measure", "share"), known, "lost", found["sentence"])
 
 
 def _classification(found: dict[str, Any]) -> Figure:
@@ -290,13 +285,13 @@ def _classification(found: dict[str, Any]) -> Figure:
         ("learnt from the release", found["accuracy"]),
         ("learnt from the original", found["ceiling"]),
     ]
-    table = Table(("model", "right"), [[name, percent(share)] for name, share in rows])
-    chart = charts.bars_chart(rows, title="correct predictions")
-    tried = (
-        f" The models learnt from {found['trained_on']:,} records and were tested on {found['tested_on']:,}"
+    drawn_at_random = ", drawn at random" if found["sampled"] else ""
+    sentence = (
+        f"{found['sentence']} The models learnt from {found['trained_on']:,} records and were tested on "
+        f"{found['tested_on']:,}{drawn_at_random}."
     )
-    sample = f"{tried}, drawn at random." if found["sampled"] else f"{tried}."
-    return drawn(f"Learning: {found['target']}", chart, found["sentence"] + sample, table)
+    heading = f"Learning: {found['target']}"
+    return _shares_figure(heading, ("model", "right"), rows, "correct predictions", sentence)
 
 
 def _learnable(found: dict[str, Any]) -> bool:

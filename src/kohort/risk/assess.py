@@ -16,23 +16,25 @@ from kohort.algorithms import Progress, Run
 from kohort.data.column import Column
 from kohort.errors import InputError, UnsupportedError, counted, did_you_mean, percent
 from kohort.job.columns import build_attributes
-from kohort.job.size_counts import SizeCounts
+from kohort.job.sides import BeforeAfter, Classes, classes_of
 from kohort.parameters import Seed, Within, check_parameters
-from kohort.pipeline.before_after import BeforeAfter, Classes, Side, classes_of
 from kohort.problem.attribute import Attribute
 from kohort.problem.roles import Roles
 from kohort.problem.uniqueness import population_uniqueness
-from kohort.risk.attack import dominance, household_risk, linkage_attack
 from kohort.risk.class_tally import (
+    SIDES,
     attribute_disclosure,
     class_tally,
+    dominance,
     people_by_size,
     record_risks,
     unique_share,
     weighted_population,
 )
-from kohort.risk.linkage import ClassIndex
+from kohort.risk.histories import household_risk
+from kohort.risk.linkage import linkage_attack
 from kohort.risk.order import order_attack
+from kohort.risk.seen import ClassIndex
 from kohort.statement import Statement
 from kohort.tables.memory import MemoryTable
 from kohort.tables.table import Table
@@ -88,7 +90,7 @@ def people_fitting(
     codes = [attribute.column.codes[n:] for attribute in attributes]
     people = classes_of(codes, len(codes[0]))
     coverings = [read_covering(column.texts, a) for column, a in zip(labels, attributes)]
-    return ClassIndex(classes, coverings).count_people(list(people.codes.T), people.sizes, run)
+    return ClassIndex(classes.codes, coverings).count_people(list(people.codes.T), people.sizes, run)
 
 
 def attributes_of_both(original: Table | None, other: Table, request: Statement) -> tuple[Attribute, ...]:
@@ -116,7 +118,6 @@ def _same_people(both: Classes, n: int) -> np.ndarray:
     return people[both.of_record[:n]]
 
 
-SIDES: tuple[Side, Side] = ("before", "after")
 _THRESHOLD = 0.2  # at least five people to a record, the usual rule of statistical offices
 
 
@@ -231,13 +232,12 @@ def _class_risks(sides: BeforeAfter, people: Population | None, threshold: float
     """The risks that follow from the sizes of classes, each by its name; those that do not apply are None."""
     if not sides.attributes:
         return dict.fromkeys(("prosecutor", "journalist", "marketer", "k_map", "uniqueness"))
-    return {
-        "prosecutor": _prosecutor(sides, threshold),
-        "journalist": _journalist(sides, people, threshold),
-        "marketer": _marketer(sides, people),
-        "k_map": _k_map(sides, people),
-        "uniqueness": _uniqueness(sides),
-    }
+    prosecutor = _prosecutor(sides, threshold)
+    if people is None:
+        others = _in_sample(sides, prosecutor)
+    else:
+        others = _in_population(sides, people, threshold)
+    return {"prosecutor": prosecutor, **others, "uniqueness": _uniqueness(sides)}
 
 
 def _people(release: Release, sides: BeforeAfter, population: Any, run: Run) -> Population:
@@ -249,106 +249,93 @@ def _people(release: Release, sides: BeforeAfter, population: Any, run: Run) -> 
 
 
 def _prosecutor(sides: BeforeAfter, threshold: float) -> dict[str, Any]:
-    before, after = (_of_people(people_by_size(sides, side), threshold) for side in SIDES)
-    found: dict[str, Any] = {"before": before, "after": after}
+    """The chances of people, who are counted by the size of the smallest class that they are in."""
+    counts = [people_by_size(sides, side) for side in SIDES]
+    before, after = (record_risks(1 / people.size, people.times, threshold) for people in counts)
     whom = "the record" if sides.counted == "records" else "them, by their worst record,"
-    found["sentence"] = (
+    sentence = (
         "Somebody who knows that a person is in the table, and all quasi-identifiers of that person, finds "
-        f"{whom} with a chance of at most {percent(found['after']['maximum'])}, "
-        f"{percent(found['after']['average'])} on average; in the original it was "
-        f"{percent(before['maximum'])} and {percent(before['average'])}."
+        f"{whom} with a chance of at most {percent(after['maximum'])}, {percent(after['average'])} on "
+        f"average; in the original it was {percent(before['maximum'])} and {percent(before['average'])}."
     )
-    return found
+    return {"before": before, "after": after, "sentence": sentence}
 
 
-def _of_people(people: SizeCounts, threshold: float) -> dict[str, Any]:
-    """The risks of people, who are counted by the size of the smallest class that they are in."""
-    return record_risks(1 / people.size, people.times, threshold)
+def _in_sample(sides: BeforeAfter, prosecutor: dict[str, Any]) -> dict[str, Any]:
+    """The chances of those who do not know who is in the table, where no population is given."""
+    sentence = (
+        "Somebody who wants to find any person, without knowing who is in the table, succeeds with a "
+        f"chance of at most {percent(prosecutor['after']['maximum'])}. With a table of the population, this "
+        "chance could be computed."
+    )
+    sizes = [class_tally(sides, side).sizes for side in SIDES]
+    before, after = (float(s.classes / s.members.sum()) if s.classes else 0.0 for s in sizes)
+    return {
+        "journalist": prosecutor | {"basis": "sample", "sentence": sentence},
+        "marketer": _marketer(before, after, "sample"),
+        "k_map": None,
+    }
 
 
-def _journalist(sides: BeforeAfter, people: Population | None, threshold: float) -> dict[str, Any]:
-    if people is None:
-        found = _prosecutor(sides, threshold)
-        found["basis"] = "sample"
-        found["sentence"] = (
-            "Somebody who wants to find any person, without knowing who is in the table, succeeds with a "
-            f"chance of at most {percent(found['after']['maximum'])}. With a table of the population, this "
-            "chance could be computed."
-        )
-        return found
+def _in_population(sides: BeforeAfter, people: Population, threshold: float) -> dict[str, Any]:
+    """The chances of those who compare the table with a population, and how many people classes fit there."""
+    kept = sides.kept("after")
     before = record_risks(1 / np.maximum(people.before, 1), np.ones(sides.n_records), threshold)
-    after = _after(sides, people, threshold)
+    after = record_risks(1 / np.maximum(people.after[kept], 1), sides.sizes_after[kept], threshold)
+    sentence = (
+        "Somebody who wants to find any person, and compares the table with the population of "
+        f"{people.records:,} people, finds a record with a chance of at most {percent(after['maximum'])}; in "
+        f"the original it was {percent(before['maximum'])}."
+    )
+    average = float((1 / np.maximum(people.before, 1)).mean())
     return {
-        "before": before,
-        "after": after,
-        "basis": "population",
-        "sentence": (
-            "Somebody who wants to find any person, and compares the table with the population of "
-            f"{people.records:,} people, finds a record with a chance of at most "
-            f"{percent(after['maximum'])}; in the original it was {percent(before['maximum'])}."
-        ),
+        "journalist": {"before": before, "after": after, "basis": "population", "sentence": sentence},
+        "marketer": _marketer(average, after["average"], "population"),
+        "k_map": _k_map(people, people.after[kept]),
     }
 
 
-def _marketer(sides: BeforeAfter, people: Population | None) -> dict[str, Any]:
-    if people is None:
-        before, after = (_classes_per_person(class_tally(sides, side).sizes) for side in SIDES)
-    else:
-        before = float((1 / np.maximum(people.before, 1)).mean())
-        after = _after(sides, people, 1.0)["average"]
-    return {
-        "before": {"average": before},
-        "after": {"average": after},
-        "basis": "sample" if people is None else "population",
-        "sentence": (
-            "Somebody who links all records at once, and accepts errors, gets "
-            f"{percent(after)} of them right on average; in the original it was {percent(before)}."
-        ),
-    }
+def _marketer(before: float, after: float, basis: str) -> dict[str, Any]:
+    sentence = (
+        f"Somebody who links all records at once, and accepts errors, gets {percent(after)} of them right on "
+        f"average; in the original it was {percent(before)}."
+    )
+    return {"before": {"average": before}, "after": {"average": after}, "basis": basis, "sentence": sentence}
 
 
-def _classes_per_person(sizes: SizeCounts) -> float:
-    return float(sizes.classes / sizes.members.sum()) if sizes.classes else 0.0
+def _k_map(people: Population, fitting: np.ndarray) -> dict[str, Any]:
+    """The fewest people of the population who look like a record, or whom a published class fits.
 
-
-def _k_map(sides: BeforeAfter, people: Population | None) -> dict[str, Any] | None:
-    if people is None:
-        return None
-    fitting = people.after[sides.kept("after")]
-    least = int(fitting.min()) if len(fitting) else None
+    fitting  the people whom each class fits
+    """
+    before, least = int(people.before.min()), int(fitting.min()) if len(fitting) else None
     unseen = int((people.before == 0).sum())
-    found: dict[str, Any] = {
-        "population": people.records,
-        "before": int(people.before.min()),
-        "after": least,
-        "not_in_population": unseen,
-    }
-    found["sentence"] = (
+    sentence = (
         f"Every published class fits at least {least or 0:,} of {people.records:,} people of the population "
-        f"(k-map); every record of the original fitted at least {found['before']:,}."
-        + (
+        f"(k-map); every record of the original fitted at least {before:,}."
+    )
+    if unseen:
+        sentence += (
             f" {counted(unseen, 'record fits', 'records fit')} nobody there: the table is not a sample of "
             "this population."
-            if unseen
-            else ""
         )
-    )
-    return found
+    return {
+        "population": people.records,
+        "before": before,
+        "after": least,
+        "not_in_population": unseen,
+        "sentence": sentence,
+    }
 
 
 def _uniqueness(sides: BeforeAfter) -> dict[str, Any]:
-    shares = [unique_share(people_by_size(sides, side)) for side in SIDES]
+    before, after = (unique_share(people_by_size(sides, side)) for side in SIDES)
     if sides.counted == "records":
         words = ("of the original records were the only ones with", "of the published ones are")
     else:
         words = ("of the people were the only ones with", "of those published are")
-    return {
-        "before": shares[0],
-        "after": shares[1],
-        "sentence": (
-            f"{percent(shares[0])} {words[0]} their quasi-identifiers; {percent(shares[1])} {words[1]}."
-        ),
-    }
+    sentence = f"{percent(before)} {words[0]} their quasi-identifiers; {percent(after)} {words[1]}."
+    return {"before": before, "after": after, "sentence": sentence}
 
 
 def _population_uniqueness(sides: BeforeAfter, fraction: float | None) -> dict[str, Any] | None:
@@ -366,9 +353,3 @@ def _population_uniqueness(sides: BeforeAfter, fraction: float | None) -> dict[s
             f"({before['model']}); as published, {percent(after['share'])} are."
         ),
     }
-
-
-def _after(sides: BeforeAfter, people: Population, threshold: float) -> dict[str, Any]:
-    """The risks of published records, by the people of a population whom their classes fit."""
-    kept = sides.kept("after")
-    return record_risks(1 / np.maximum(people.after[kept], 1), sides.sizes_after[kept], threshold)

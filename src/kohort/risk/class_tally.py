@@ -9,18 +9,30 @@ Attribute disclosure: how sure the best guess of a sensitive value is for those 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from math import inf
+from typing import Any, TypeVar
 
 import numpy as np
 
 from kohort.data.column import Column
 from kohort.errors import percent
-from kohort.job.size_counts import SizeCounts
-from kohort.pipeline.before_after import BeforeAfter, Classes, Side
+from kohort.job.sides import BeforeAfter, Classes, Side, SizeCounts
 
+SIDES: tuple[Side, Side] = ("before", "after")
 BINS = 10  # of how sure a guess is
 _RISKIEST = 10
+_NO_CLASS = 2**62  # values in the least varied class, where there is none
+T = TypeVar("T")
+
+
+def _united(parts: Sequence[T], how: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a tally from those of its parts: by `how`, or their sums."""
+    found = {}
+    for name in (field.name for field in fields(parts[0])):  # type: ignore[arg-type]
+        value = how.get(name, np.sum)([getattr(part, name) for part in parts], axis=0)
+        found[name] = value if value.ndim else value.item()
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +45,7 @@ class GuessTally:
     surest           the largest share of a class for which it is
     over_half        people of classes where it is right for more than half
     certain_people   people of classes with one value alone, and how many these classes are
-    fewest_values    the least number of different values of a class; None without classes
+    fewest_values    the least number of different values of a class
     bins             people by how sure the guess is
     by_value         for each value how sure it is where it is surest
     """
@@ -45,25 +57,13 @@ class GuessTally:
     over_half: int
     certain_people: int
     certain_classes: int
-    fewest_values: int | None
+    fewest_values: int
     bins: np.ndarray
     by_value: np.ndarray
 
     @classmethod
     def united(cls, parts: Sequence[GuessTally]) -> GuessTally:
-        fewest = [part.fewest_values for part in parts if part.fewest_values is not None]
-        return cls(
-            people=sum(part.people for part in parts),
-            guessed=sum(part.guessed for part in parts),
-            right=sum(part.right for part in parts),
-            surest=max(part.surest for part in parts),
-            over_half=sum(part.over_half for part in parts),
-            certain_people=sum(part.certain_people for part in parts),
-            certain_classes=sum(part.certain_classes for part in parts),
-            fewest_values=min(fewest, default=None),
-            bins=np.sum([part.bins for part in parts], axis=0),
-            by_value=np.max([part.by_value for part in parts], axis=0),
-        )
+        return cls(**_united(parts, {"surest": np.max, "fewest_values": np.min, "by_value": np.max}))
 
 
 @dataclass(frozen=True)
@@ -71,14 +71,14 @@ class RiskyClass:
     """A class that gives much away.
 
     codes   its label in each quasi-identifier
-    number  its number among the classes; None where they have none
+    number  its number among the classes of its part of the table
     guess   how sure the best guess of a sensitive value is; 0 without sensitive columns
     """
 
     codes: tuple[int, ...]
     size: int
     guess: float
-    number: int | None
+    number: int
 
     @property
     def rank(self) -> tuple:
@@ -92,34 +92,27 @@ class ClassTally:
 
     sizes         of the classes, in people
     guesses       per sensitive column
-    least_weight  of the class that stands for fewest people of the population; None without weights
-    dominance     the largest share of a class's records that are of one person; None where all have one
+    least_weight  of the class that stands for fewest people of the population; infinite without weights
+    dominance     the largest share of a class's records that are of one person; 0 where all have one
     riskiest      the classes that give most away
     """
 
     sizes: SizeCounts
     guesses: tuple[GuessTally, ...]
-    least_weight: float | None
-    dominance: float | None
+    least_weight: float
+    dominance: float
     riskiest: tuple[RiskyClass, ...]
 
     @classmethod
     def united(cls, parts: Sequence[ClassTally]) -> ClassTally:
-        weights = [part.least_weight for part in parts if part.least_weight is not None]
-        shares = [part.dominance for part in parts if part.dominance is not None]
         riskiest = sorted((found for part in parts for found in part.riskiest), key=lambda c: c.rank)
-        numbered = len(parts) == 1
         return cls(
             SizeCounts.united([part.sizes for part in parts]),
             tuple(map(GuessTally.united, zip(*(part.guesses for part in parts)))),
-            min(weights, default=None),
-            max(shares, default=None),
-            tuple(found if numbered else _unnumbered(found) for found in riskiest[:_RISKIEST]),
+            min(part.least_weight for part in parts),
+            max(part.dominance for part in parts),
+            tuple(riskiest[:_RISKIEST]),
         )
-
-
-def _unnumbered(found: RiskyClass) -> RiskyClass:
-    return RiskyClass(found.codes, found.size, found.guess, None)
 
 
 def class_tally(sides: BeforeAfter, by: Side) -> ClassTally:
@@ -200,18 +193,16 @@ def _guesses(
         over_half=int(sizes[2 * top > sizes].sum()),
         certain_people=int(sizes[certain].sum()),
         certain_classes=int(certain.sum()),
-        fewest_values=int(different.min()) if len(different) else None,
+        fewest_values=int(different.min(initial=_NO_CLASS)),
         bins=bins,
         by_value=by_value,
     )
 
 
-def _least_weight(
-    sides: BeforeAfter, classes: Classes, records: np.ndarray, kept: np.ndarray
-) -> float | None:
+def _least_weight(sides: BeforeAfter, classes: Classes, records: np.ndarray, kept: np.ndarray) -> float:
     """The least sum of the weights of a class's people; one with several records counts by their mean."""
     if sides.weights is None or not len(kept):
-        return None
+        return inf
     there = records >= 0
     class_of, weights = classes.of_record[there], sides.weights[records[there]]
     if sides.persons is not None:
@@ -222,10 +213,10 @@ def _least_weight(
     return float(np.bincount(class_of, weights, minlength=len(classes.sizes))[kept].min())
 
 
-def _dominance(sides: BeforeAfter, classes: Classes, records: np.ndarray) -> float | None:
+def _dominance(sides: BeforeAfter, classes: Classes, records: np.ndarray) -> float:
     """The largest share of a class's records that are of one person."""
     if sides.persons is None:
-        return None
+        return 0.0
     there = records >= 0
     persons, class_of = sides.persons[records[there]], classes.of_record[there]
     n_people = int(persons.max(initial=0)) + 1
@@ -272,20 +263,37 @@ def weighted_population(sides: BeforeAfter) -> dict[str, Any] | None:
 
     A person with several records in a class counts once, with the mean of their weights.
     """
-    before = class_tally(sides, "before").least_weight
-    if before is None:
+    before, least = (class_tally(sides, side).least_weight for side in SIDES)
+    if before == inf:
         return None
-    least = class_tally(sides, "after").least_weight
-    chance = None if least is None else 1 / max(least, 1.0)
+    chance = None if least == inf else 1 / max(least, 1.0)
     return {
         "before": before,
-        "after": least,
+        "after": None if chance is None else least,
         "chance": chance,
         "sentence": (
             "By the sampling weights, the published class that stands for fewest people of the population "
-            f"stands for an estimated {least or 0:,.0f}; before it was {before:,.0f}. Somebody who does not "
-            "know who is in the table finds a person with a chance of about "
+            f"stands for an estimated {0 if chance is None else least:,.0f}; before it was {before:,.0f}. "
+            "Somebody who does not know who is in the table finds a person with a chance of about "
             f"{percent(chance or 0.0)} at most."
+        ),
+    }
+
+
+def dominance(sides: BeforeAfter) -> dict[str, Any] | None:
+    """The largest share of a class's records that are of one person; None where everybody has one record.
+
+    No promise bounds it: somebody who knows that a person has many records may guess that a record of their
+    class is theirs.
+    """
+    if sides.counted == "records":
+        return None
+    largest = class_tally(sides, "after").dominance
+    return {
+        "after": largest,
+        "sentence": (
+            f"Up to {percent(largest)} of the records of a class are of one person, which no promise limits. "
+            "Whoever knows that somebody has many records may take one of the class for theirs."
         ),
     }
 
@@ -298,7 +306,7 @@ def attribute_disclosure(sides: BeforeAfter, *, show_values: bool) -> list[dict[
 
     One group-by per sensitive column and side.
     """
-    before, after = class_tally(sides, "before").guesses, class_tally(sides, "after").guesses
+    before, after = (class_tally(sides, side).guesses for side in SIDES)
     return [
         _disclosure(sides, column, was, now, show_values)
         for column, was, now in zip(sides.sensitive, before, after)

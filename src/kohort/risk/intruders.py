@@ -20,10 +20,8 @@ import numpy as np
 from kohort.data.column import Column
 from kohort.errors import counted, percent
 from kohort.kernels.threads import in_threads
-from kohort.pipeline.before_after import BeforeAfter
 from kohort.risk.kernels import nearest_records
-from kohort.risk.linkage import wilson
-from kohort.risk.seen_columns import drawn_targets, other_columns
+from kohort.risk.seen import Seen, drawn_targets, of_release, other_columns, wilson
 
 if TYPE_CHECKING:
     from kohort.release.release import Release
@@ -46,16 +44,18 @@ def near_numbers(release: Release, *, targets: int = 500, seed: int = 0) -> dict
     own = own if len(own) <= targets else np.sort(rng.choice(own, targets, replace=False))
     points = original[sides.rows[own]]
     blurred = points + rng.normal(0.0, ROUGHLY, points.shape)
-    of_class = np.asarray(sides.after.of_record, dtype=np.int64)
+    classes = {
+        "": np.zeros(len(records), dtype=np.int64),
+        "_in_class": sides.after.of_record.astype(np.int64),
+    }
     facts: dict[str, Any] = {
         "columns": [column.name for column in columns],
         "targets": len(own),
         "of": len(sides.rows),
-        "exactly": nearest_facts(points, records, own, None),
-        "roughly": nearest_facts(blurred, records, own, None),
-        "exactly_in_class": nearest_facts(points, records, own, of_class),
-        "roughly_in_class": nearest_facts(blurred, records, own, of_class),
     }
+    for where, of_record in classes.items():
+        facts[f"exactly{where}"] = nearest_facts(points, records, own, of_record)
+        facts[f"roughly{where}"] = nearest_facts(blurred, records, own, of_record)
     return facts | {"sentence": _sentence(facts)}
 
 
@@ -80,18 +80,17 @@ def _scaled(columns: Sequence[Column]) -> np.ndarray:
 
 
 def nearest_facts(
-    points: np.ndarray, records: np.ndarray, own: np.ndarray, of_class: np.ndarray | None
+    points: np.ndarray, records: np.ndarray, own: np.ndarray, group_of: np.ndarray
 ) -> dict[str, Any]:
     """How many points have their own record as the nearest one, alone or among several equally near.
 
-    of_class  per record its class, if only records of the own class are compared
+    group_of  per record its group: only records of the own group are compared
     """
-    group_of = np.zeros(len(records), dtype=np.int64) if of_class is None else of_class
-    group = np.full(len(own), -1, dtype=np.int64) if of_class is None else of_class[own]
     ties, is_own = np.zeros(len(own), dtype=np.int64), np.zeros(len(own), dtype=bool)
 
     def look(some: slice) -> None:
-        ties[some], is_own[some] = nearest_records(points[some], records, own[some], group_of, group[some])
+        found = nearest_records(points[some], records, own[some], group_of, group_of[own[some]])
+        ties[some], is_own[some] = found
 
     in_threads(look, np.full(len(own), len(records)))
     alone = int((is_own & (ties == 1)).sum())
@@ -131,8 +130,11 @@ class Attempt:
     method: str
     known: tuple[str, ...]
     candidates: int
-    suspected: bool
     confirmed: bool
+
+    @property
+    def suspected(self) -> bool:
+        return self.candidates == 1
 
 
 def automatic_attempts(release: Release, *, targets: int = 500, seed: int = 0) -> list[Attempt] | None:
@@ -144,45 +146,29 @@ def automatic_attempts(release: Release, *, targets: int = 500, seed: int = 0) -
     sides = release.sides
     if not sides.attributes or sides.histories is not None:
         return None
-    rng = np.random.default_rng(seed)
-    people = drawn_targets(sides, targets, rng)
-    others = other_columns(release)
+    rng, others = np.random.default_rng(seed), other_columns(release)
+    people, table = drawn_targets(sides, targets, rng), of_release(sides).beside(others)
     ways = ["all quasi-identifiers", "some quasi-identifiers"]
     ways += ["all quasi-identifiers and other columns"] if others else []
-    return [
-        _attempt(sides, int(person), ways[number % len(ways)], others, rng)
-        for number, person in enumerate(people)
-    ]
+    attempts = []
+    for number, person in enumerate(people.tolist()):
+        way, n = ways[number % len(ways)], len(sides.attributes)
+        known = np.arange(len(table.names) if way.endswith("other columns") else n)
+        if way.startswith("some"):
+            known = np.sort(rng.choice(n, int(rng.integers(1, n + 1)), replace=False))
+        found = _people_who_fit(table, known, person)
+        confirmed = len(found) == 1 and bool(found[0] == table.persons[person])
+        names = tuple(table.names[c] for c in known.tolist())
+        attempts.append(Attempt(person + 1, way, names, len(found), confirmed))
+    return attempts
 
 
-def _attempt(
-    sides: BeforeAfter, person: int, way: str, others: Sequence[Column], rng: np.random.Generator
-) -> Attempt:
-    names = [attribute.name for attribute in sides.attributes]
-    chosen = np.arange(len(names))
-    if way.startswith("some"):
-        chosen = np.sort(rng.choice(len(names), int(rng.integers(1, len(names) + 1)), replace=False))
-    fitting = _records_that_fit(sides, chosen, person)
-    known = [names[c] for c in chosen]
-    if way.endswith("other columns"):
-        for column in others:
-            codes = column.codes[sides.rows[fitting]]
-            fitting = fitting[codes == column.codes[person]]
-        known += [column.name for column in others]
-    whose = np.arange(sides.n_records) if sides.persons is None else sides.persons
-    people = np.unique(whose[sides.rows[fitting]])
-    alone = len(people) == 1
-    confirmed = bool(alone and people[0] == whose[person])
-    return Attempt(person + 1, way, tuple(known), len(people), alone, confirmed)
-
-
-def _records_that_fit(sides: BeforeAfter, chosen: np.ndarray, person: int) -> np.ndarray:
-    """The published records whose labels cover what is known of a person in some columns."""
-    fits = np.ones(len(sides.rows), dtype=bool)
-    for c in chosen:
-        code = sides.attributes[c].column.codes[person]
-        fits &= sides.coverings[c].covers(np.array([code]))[0][sides.labels[c].codes]
-    return np.flatnonzero(fits)
+def _people_who_fit(table: Seen, columns: np.ndarray, person: int) -> np.ndarray:
+    """The people with a published record whose labels cover what is known of a person in some columns."""
+    fits = np.ones(len(table.rows), dtype=bool)
+    for c in columns:
+        fits &= table.coverings[c].covers(table.known[c][[person]])[0][table.labels[c]]
+    return np.unique(table.persons[table.rows[fits]])
 
 
 def intruder_facts(attempts: Sequence[Attempt], seed: int) -> dict[str, Any]:

@@ -145,7 +145,7 @@ def nearest_records(points, records, own, group_of, group):
 
     points, records  points and records by columns
     own              per point its own record
-    group_of, group  the group of each record, and that of each point: only records of it count; -1: all do
+    group_of, group  the group of each record, and that of each point: only records of it count
 
     O(points * records * columns).
     """
@@ -154,7 +154,7 @@ def nearest_records(points, records, own, group_of, group):
     for p in range(len(points)):
         least = np.inf
         for r in range(len(records)):
-            if group[p] >= 0 and group_of[r] != group[p]:
+            if group_of[r] != group[p]:
                 continue
             square = 0.0
             for c in range(records.shape[1]):

@@ -23,7 +23,7 @@ import numpy as np
 
 from kohort.data.counting import distinct_rows
 from kohort.errors import counted, percent
-from kohort.pipeline.before_after import BeforeAfter
+from kohort.job.sides import BeforeAfter
 from kohort.risk.kernels import people_in_classes, refined
 
 _MOST_VALUES = 20

@@ -1,128 +1,120 @@
-"""A linkage attack that is really carried out: look people up by what is known of them, before and after."""
+"""The linkage attack: look people up by what is known of them, in the original and in the release.
+
+It is carried out on records, on baskets, on people who have several records, and on linked records.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from math import sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kohort.algorithms import Run
+from kohort.errors import counted, percent
+from kohort.job.sides import BasketPair, BeforeAfter, Classes, classes_of
 from kohort.kernels.threads import in_threads
-from kohort.pipeline.before_after import BasketPair, BeforeAfter, Classes, classes_of
-from kohort.risk.kernels import count_fitting_baskets, count_fitting_people, fitting_classes, run_ends
-from kohort.verification.covering import Covering
+from kohort.risk.histories import look_up_histories
+from kohort.risk.kernels import count_fitting_baskets
+from kohort.risk.seen import CELLS, Block, ClassIndex, Grouped, Lookup
 from kohort.verification.item_coverage import published_nodes
 
-
-@dataclass(frozen=True, eq=False)
-class Lookup:
-    """The candidates that an adversary finds for each target, and the place of its own record among them.
-
-    `place` is -1 where the target's record is not among the candidates, or not published at all.
-    """
-
-    candidates: np.ndarray
-    place: np.ndarray
-
-    @property
-    def chance(self) -> np.ndarray:
-        """The probability, for each target, that a candidate picked at random is the right one."""
-        return np.where(self.place >= 0, 1.0 / np.maximum(self.candidates, 1), 0.0)
-
-    def facts(self, rng: np.random.Generator, threshold: float) -> dict[str, Any]:
-        """Success rates over the targets, also that of really picking one candidate for each."""
-        n = len(self.candidates)
-        picked = rng.integers(0, np.maximum(self.candidates, 1))
-        hits = int((picked == self.place).sum())
-        chance = self.chance
-        return {
-            "maximum": float(chance.max()),
-            "average": float(chance.mean()),
-            "over_threshold": float((chance > threshold * (1 + 1e-12)).mean()),
-            "found_for_sure": float(((self.candidates == 1) & (self.place == 0)).mean()),
-            "median_candidates": float(np.median(self.candidates)),
-            "picks": n,
-            "hits": hits,
-            "hit_rate": hits / n,
-            "interval": list(wilson(hits, n)),
-        }
+if TYPE_CHECKING:
+    from kohort.risk.assess import Adversary
 
 
-def wilson(hits: int, trials: int, z: float = 1.959963984540054) -> tuple[float, float]:
-    """Wilson's score interval of a rate, 95 % by default.
+def linkage_attack(sides: BeforeAfter, adversary: Adversary, threshold: float) -> dict[str, Any]:
+    """Look up people drawn at random by what is known of them, in the original and in the release."""
+    rng, known, n_items = np.random.default_rng(adversary.seed), adversary.known, adversary.known_items
+    names = [attribute.name for attribute in sides.attributes]
+    chosen = [i for i, name in enumerate(names) if known is None or name in known]
+    if sides.baskets is None:
+        n_items = 0
+    elif n_items is None:
+        n_items = sides.baskets.m
+    n_people, picked = _targets(sides, adversary.targets, rng, known_columns=bool(chosen))
+    items = None if sides.baskets is None else _items_known(sides.baskets, picked, n_items, rng)
+    if sides.histories is not None:
+        before, after = look_up_histories(sides, sides.histories, chosen, picked)
+    elif sides.persons is not None:
+        before, after = look_up_people(sides, sides.persons, chosen, picked, rng)
+    else:
+        before, after = look_up(sides, chosen, picked, items)
+    by_record = sides.histories is None and sides.persons is None
+    found: dict[str, Any] = {
+        "known": [names[i] for i in chosen],
+        "known_items": n_items,
+        "targets": len(picked),
+        "sampled": len(picked) < n_people,
+        "before": before.facts(rng, threshold),
+        "after": after.facts(rng, threshold),
+        "after_withheld": _withheld_maximum(sides, picked, after) if by_record else None,
+    }
+    return found | {"sentence": _sentence(found, _way(sides))}
 
-    >>> [round(end, 4) for end in wilson(0, 100)]
-    [0.0, 0.037]
-    """
-    if not trials:
-        return 0.0, 1.0
-    rate, square = hits / trials, z * z / trials
-    middle, reach = rate + square / 2, z * sqrt(rate * (1 - rate) / trials + square / (4 * trials))
-    low, high = (middle - reach) / (1 + square), (middle + reach) / (1 + square)
-    return (0.0 if hits == 0 else low), (1.0 if hits == trials else high)
+
+def _targets(
+    sides: BeforeAfter, targets: int, rng: np.random.Generator, *, known_columns: bool
+) -> tuple[int, np.ndarray]:
+    """How many people there are to look up, and the numbers of those who are."""
+    if sides.baskets is None or known_columns:
+        n, numbers = sides.n_people, None
+    else:  # of people without items nothing is known
+        numbers = np.flatnonzero(sides.baskets.original.sizes > 0)
+        n = len(numbers)
+    picked = np.arange(n) if n <= targets else np.sort(rng.choice(n, targets, replace=False))
+    return n, picked if numbers is None else numbers[picked]
 
 
-Block = tuple[slice, np.ndarray]
+def _withheld_maximum(sides: BeforeAfter, targets: np.ndarray, after: Lookup) -> float | None:
+    """The highest chance among targets whose record is withheld as `*`; None if there are none."""
+    if not sides.n_withheld:
+        return None
+    withheld = sides.codes_of_records(targets).withheld
+    return float(after.chance[withheld].max()) if withheld.any() else None
 
-CELLS = 2**24  # people times classes that are compared at once
+
+def _way(sides: BeforeAfter) -> str:
+    """How the adversary goes about it, in words."""
+    if sides.histories is not None:
+        return "in all records of theirs, and picked a pseudonym that fits"
+    if sides.persons is not None:
+        return "from one record of theirs, and picked somebody with a record that fits"
+    return "and picked a record that fits"
 
 
-class ClassIndex:
-    """Published classes sorted by their labels, the most selective column first, to look people up in.
+def _sentence(found: dict[str, Any], picked: str) -> str:
+    what = [counted(len(found["known"]), "column")] if found["known"] else []
+    what += [counted(found["known_items"], "item")] if found["known_items"] else []
+    before, after = found["before"], found["after"]
+    low, high = after["interval"]
+    return (
+        f"An adversary who knew {' and '.join(what)} of {found['targets']:,} people, {picked}, "
+        f"found {percent(before['hit_rate'])} of them in the original and "
+        f"{percent(after['hit_rate'])} in the release (95 % interval {percent(low)} to {percent(high)}), "
+        f"and nobody there with a better chance than {percent(after['maximum'])}." + _warning(found)
+    )
 
-    order  the class at each place of the sorted ones
-    """
 
-    def __init__(self, classes: Classes, coverings: Sequence[Covering]) -> None:
-        share = [covering.widths.mean() / len(covering.rank_of_code) for covering in coverings]
-        self.columns = np.argsort(share, kind="stable")
-        self.coverings = [coverings[a] for a in self.columns]
-        labels = classes.codes[:, self.columns].astype(np.int32)
-        self.order = np.lexsort(labels.T[::-1])
-        self.labels = np.ascontiguousarray(labels[self.order])
-        self.ends = run_ends(self.labels)
+def _warning(found: dict[str, Any]) -> str:
+    """A sentence about a withheld record that is found: only `*` fits a person whom no class fits."""
+    best = found["after_withheld"]
+    if best is None or best < found["after"]["maximum"]:
+        return ""
+    return " That record is withheld as `*`, and few others fit the person. Set suppressed: drop to omit it."
 
-    def blocks(self, known: Sequence[np.ndarray], step: int) -> Iterator[tuple[slice, tuple]]:
-        """Blocks of people, and what the kernels need to look them up."""
-        n = len(known[0])
-        for begin in range(0, n, step):
-            block = slice(begin, min(begin + step, n))
-            found = [np.unique(known[a][block], return_inverse=True) for a in self.columns]
-            tables = [c.covers(values) for c, (values, _) in zip(self.coverings, found)]
-            start = np.cumsum([0, *(table.size for table in tables)])[:-1]
-            width = np.array([table.shape[1] for table in tables])
-            covered = np.concatenate([table.ravel() for table in tables])
-            rows = np.column_stack([row for _, row in found])
-            yield block, (rows, covered, start, width, self.labels, self.ends)
 
-    def fitting(self, known: Sequence[np.ndarray]) -> Iterator[Block]:
-        """Blocks of people, and for each of a block's people the classes that fit what is known of them."""
-        for block, lookup in self.blocks(known, max(CELLS // len(self.labels), 1)):
-            fits = np.empty((len(lookup[0]), len(self.labels)), dtype=bool)
+def _items_known(pair: BasketPair, targets: np.ndarray, n_items: int, rng: np.random.Generator) -> np.ndarray:
+    """Some items of each target, drawn at random; -1 where there are fewer."""
+    leaves, offsets = leaves_of(pair), pair.original.offsets
+    known = np.full((len(targets), max(n_items, 1)), -1, dtype=np.int64)
+    for row, target in enumerate(targets):
+        drawn = rng.permutation(leaves[offsets[target] : offsets[target + 1]])[:n_items]
+        known[row, : len(drawn)] = drawn
+    return known
 
-            def fit(some: slice, fits: np.ndarray = fits, lookup: tuple = lookup) -> None:
-                known, *rest = lookup
-                fits[some, self.order] = fitting_classes(known[some], *rest)
 
-            in_threads(fit, np.full(len(fits), len(self.labels)))
-            yield block, fits
-
-    def count_people(self, known: Sequence[np.ndarray], people: np.ndarray, run: Run) -> np.ndarray:
-        """How many people each class fits; people[p] of them are like person p."""
-        fitting = np.zeros(len(self.labels), dtype=np.int64)
-        for block, lookup in self.blocks(known, 2**12):
-            run.report("counting the population", 0.4 + 0.6 * block.start / len(people))
-            alike = people[block]
-
-            def count(some: slice, alike: np.ndarray = alike, lookup: tuple = lookup) -> np.ndarray:
-                known, *rest = lookup
-                return count_fitting_people(alike[some], known[some], *rest)
-
-            fitting[self.order] += sum(in_threads(count, np.full(len(alike), len(self.labels))))
-        return fitting
+# -- records and baskets ----------------------------------------------------------------------------
 
 
 def look_up(
@@ -144,7 +136,7 @@ def look_up(
     pair = sides.baskets
     silent = np.zeros(sides.n_records, dtype=bool)
     before = _in_baskets(raw, _own_classes(raw, targets), _items(pair), silent, known_items, targets)
-    index = ClassIndex(shown, coverings) if known else None
+    index = ClassIndex(shown.codes, coverings) if known else None
     fitting = _own_classes(shown, targets * 0) if index is None else index.fitting(known)
     ranges, missing = _label_ranges(pair), pair.published.missing
     still_known = _still_shown(known_items, ranges, np.where(missing[published], -1, published))
@@ -292,10 +284,7 @@ class _Search:
         fitting, before = (np.zeros(len(self.targets), dtype=np.int64) for _ in range(2))
         among = np.zeros(len(self.targets), dtype=bool)
         published = np.flatnonzero(shown.codes[:, 0] >= 0)  # a target that was left out has no label
-        index = ClassIndex(
-            Classes(shown.codes[published], sizes[published], shown.of_record),
-            [sides.coverings[a] for a in self.attributes],
-        )
+        index = ClassIndex(shown.codes[published], [sides.coverings[a] for a in self.attributes])
         place = np.searchsorted(published, own)
         for block, fits in index.fitting(self.values):
             fitting[block] = fits @ sizes[published]
@@ -328,3 +317,47 @@ def _sizes_and_ranks(
     keys = np.sort(of_record.astype(np.int64) * span + numbers)
     starts = np.searchsorted(keys, own * span)
     return sizes, np.searchsorted(keys, own * span + targets) - starts
+
+
+# -- people who have several records ----------------------------------------------------------------
+
+
+def look_up_people(
+    sides: BeforeAfter,
+    persons: np.ndarray,
+    attributes: Sequence[int],
+    people: np.ndarray,
+    rng: np.random.Generator,
+) -> tuple[Lookup, Lookup]:
+    """Look people up by some quasi-identifiers of one record of theirs, drawn at random, before and after.
+
+    Candidates are the different people with a record that fits. A person is among them if any record of
+    theirs fits, also another one than the one that is known.
+    """
+    order = np.argsort(persons, kind="stable")
+    first = np.searchsorted(persons[order], people)
+    known_record = order[rng.integers(first, np.searchsorted(persons[order], people, side="right"))]
+    raw, shown = sides.classes_before(attributes), sides.classes_after(attributes)
+    before = _among(raw, persons, raw.of_record[known_record][:, None], people)
+    known = [sides.attributes[a].column.codes[known_record] for a in attributes]
+    blocks = ClassIndex(shown.codes, [sides.coverings[a] for a in attributes]).fitting(known)
+    fitting = (np.flatnonzero(row) for _, fits in blocks for row in fits)
+    return before, _among(shown, persons[sides.rows], fitting, people)
+
+
+def _among(
+    classes: Classes, persons: np.ndarray, fitting: Iterable[np.ndarray], people: np.ndarray
+) -> Lookup:
+    """The number of different people in the classes that fit each target, and the target's place among them.
+
+    fitting  per target the numbers of the classes
+    """
+    records_of = Grouped(classes.of_record, len(classes.sizes))
+    candidates, place = np.zeros(len(people), dtype=np.int64), np.full(len(people), -1)
+    for target, (numbers, person) in enumerate(zip(fitting, people)):
+        found = np.unique(persons[records_of.of(numbers)])
+        candidates[target] = len(found)
+        at = np.searchsorted(found, person)
+        if at < len(found) and found[at] == person:
+            place[target] = at
+    return Lookup(candidates, place)

@@ -19,7 +19,7 @@ from kohort.data.arrow_values import value_codes
 from kohort.data.column import Column
 from kohort.data.counting import distinct_rows
 from kohort.errors import counted
-from kohort.pipeline.before_after import BeforeAfter
+from kohort.job.sides import BeforeAfter
 from kohort.tables.table import Table
 from kohort.verification.covering import Covering
 
@@ -49,91 +49,39 @@ class Sighted:
         return self.first == self.last
 
 
-@dataclass(frozen=True)
-class OrderAttack:
-    """What the order of a release reveals to an attacker who knows by which columns it is sorted.
-
-    orders    the orders of the records that narrow labels: the columns by which they are sorted, in turn
-    narrowed  records that have a label which the order narrows
-    below     records in classes smaller than k, once labels are narrowed
-    unique    records that are then alone in their class
-    exact     values that are then known exactly, although their label covers several
-    """
-
-    orders: tuple[tuple[str, ...], ...]
-    k: int
-    records: int
-    narrowed: int
-    below: int
-    unique: int
-    exact: int
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "orders": [list(order) for order in self.orders],
-            "k": self.k,
-            "records": self.records,
-            "narrowed_records": self.narrowed,
-            "records_below_k": self.below,
-            "unique_records": self.unique,
-            "exact_values": self.exact,
-        }
-
-
 def sighted_column(labels: Column, covering: Covering, original: Column, rows: np.ndarray) -> Sighted:
     """A quasi-identifier as an attacker sees it; `rows[i]` is the original of published record i."""
-    low, high = _label_ranges(covering, len(original.texts) - original.has_null)
-    ranks = original.at(rows).astype(np.int64)
+    rank_of_code = np.arange(len(original.texts), dtype=np.float64)
     if original.has_null:
-        ranks[ranks == len(original.texts) - 1] = -1
-    return Sighted(original.name, low[labels.codes], high[labels.codes], ranks)
+        rank_of_code[-1] = np.nan
+    ends = (np.nan_to_num(end, nan=-1)[labels.codes] for end in covering.extremes(rank_of_code))
+    first, last, true = (part.astype(np.int64) for part in (*ends, np.nan_to_num(rank_of_code, nan=-1)))
+    return Sighted(original.name, first, last, true[original.at(rows)])
 
 
-def _label_ranges(covering: Covering, n_values: int) -> tuple[np.ndarray, np.ndarray]:
-    """Per label the least and the greatest value that it covers; -1 if it covers only a missing one."""
-    code_at = np.argsort(covering.rank_of_code)
-    natural = bool((code_at == np.arange(len(code_at))).all())
-    low, high = np.full(covering.n_labels, n_values), np.full(covering.n_labels, -1)
-    if natural:
-        some = (covering.first <= covering.last) & (covering.first < n_values)
-        low[some], high[some] = covering.first[some], np.minimum(covering.last, n_values - 1)[some]
-    for label, (first, last) in enumerate(() if natural else zip(covering.first, covering.last)):
-        codes = code_at[first : last + 1]
-        codes = codes[codes < n_values]
-        if len(codes):
-            low[label], high[label] = codes.min(), codes.max()
-    label, rank = covering.scattered
-    codes = code_at[rank]
-    label, codes = label[codes < n_values], codes[codes < n_values]
-    np.minimum.at(low, label, codes)
-    np.maximum.at(high, label, codes)
-    low[high < 0] = -1
-    return low, high
-
-
-def attack_ranks(quasi: Sequence[Sighted], kept: Sequence[Sighted], k: int) -> OrderAttack:
-    """Narrow the labels by every order that the records have, and count the records in classes below k.
+def attack_ranks(quasi: Sequence[Sighted], kept: Sequence[Sighted], k: int) -> dict[str, Any]:
+    """What is gained by narrowing the labels by every order that the records have. O(n) per column and order.
 
     quasi  the quasi-identifiers
     kept   columns that are published as they are; the records may be sorted by them first
 
-    O(n) per column and order.
+    The `orders` are the columns by which the records are sorted, in turn. Records `below_k` are in classes
+    smaller than k once labels are narrowed, `unique` ones alone in their class, and `exact_values` known
+    exactly, although their label covers several.
     """
     narrow, orders = narrowed_columns(quasi, kept)
     changed = [(new.first != old.first) | (new.last != old.last) for new, old in zip(narrow, quasi)]
-    exact = sum(int((new.exact & ~old.exact).sum()) for new, old in zip(narrow, quasi))
-    n = len(quasi[0].true)
     ends = np.column_stack([end + 1 for column in narrow for end in (column.first, column.last)])
     _, sizes, _ = distinct_rows(ends)
-    return OrderAttack(
-        orders=orders,
-        k=k,
-        records=n,
-        narrowed=int(np.logical_or.reduce(changed).sum()),
-        below=int(sizes[sizes < k].sum()) if orders else 0,
-        unique=int((sizes == 1).sum()) if orders else 0,
-        exact=exact,
-    )
+    return {
+        "orders": [list(order) for order in orders],
+        "k": k,
+        "records": len(quasi[0].true),
+        "narrowed_records": int(np.logical_or.reduce(changed).sum()),
+        "records_below_k": int(sizes[sizes < k].sum()) if orders else 0,
+        "unique_records": int((sizes == 1).sum()) if orders else 0,
+        "exact_values": sum(int((new.exact & ~old.exact).sum()) for new, old in zip(narrow, quasi)),
+    }
 
 
 def narrowed_columns(
@@ -250,19 +198,18 @@ def order_attack(release: Release, sides: BeforeAfter, k: int) -> dict[str, Any]
     ]
     untouched, rows = release.roles.untouched(release.request.treatments), np.asarray(sides.rows)
     found = attack_ranks(quasi, _kept_columns(release.dataset, untouched, rows), k)
-    sentences = [f"An attacker who knows that they are {_gain(found)}" if found.orders else _NOTHING]
+    sentences = [f"An attacker who knows that they are {_gain(found)}" if found["orders"] else _NOTHING]
     by_column = {}
-    for sorter in () if release.order is None else release.order.sorters:
+    for sorter in release.order.sorters:
         place = np.argsort(value_codes(release.dataset.taken(sorter.column, rows)), kind="stable")
         kept = _kept_columns(release.dataset, untouched, rows[place])
-        gained = attack_ranks([_at(column, place) for column in quasi], kept, k)
-        by_column[sorter.column] = gained.to_dict()
-        if gained.orders:
+        gained = by_column[sorter.column] = attack_ranks([_at(column, place) for column in quasi], kept, k)
+        if gained["orders"]:
             sentences.append(
                 f"Anybody who sorts the records by {sorter.column!r}, which is published as it is, gets them "
                 f"{_gain(gained)}"
             )
-    return {**found.to_dict(), "by_column": by_column, "sentence": " ".join(sentences)}
+    return {**found, "by_column": by_column, "sentence": " ".join(sentences)}
 
 
 def _at(column: Sighted, place: np.ndarray) -> Sighted:
@@ -281,10 +228,12 @@ def _kept_columns(original: Table, names: Sequence[str], rows: np.ndarray) -> li
     return found
 
 
-def _gain(found: OrderAttack) -> str:
-    orders = " and ".join(f"by {', then '.join(map(repr, order))}" for order in found.orders)
+def _gain(found: dict[str, Any]) -> str:
+    orders = " and ".join(f"by {', then '.join(map(repr, order))}" for order in found["orders"])
+    exact = found["exact_values"]
     return (
-        f"sorted {orders} narrows the labels of {counted(found.narrowed, 'record')}: {found.below:,} of "
-        f"{found.records:,} then look like fewer than {found.k:,}, {found.unique:,} like no other, and "
-        f"{counted(found.exact, 'value')} {'is' if found.exact == 1 else 'are'} known exactly."
+        f"sorted {orders} narrows the labels of {counted(found['narrowed_records'], 'record')}: "
+        f"{found['records_below_k']:,} of {found['records']:,} then look like fewer than {found['k']:,}, "
+        f"{found['unique_records']:,} like no other, and {counted(exact, 'value')} "
+        f"{'is' if exact == 1 else 'are'} known exactly."
     )

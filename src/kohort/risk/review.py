@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from kohort.algorithms import Run
+from kohort.data.counting import distinct_rows
 from kohort.errors import InputError, counted, percent
-from kohort.pipeline.before_after import BeforeAfter, classes_of
+from kohort.job.sides import BeforeAfter, classes_of
 from kohort.problem.promises import RiskLimit
 from kohort.risk.assess import attributes_of_both, people_fitting, refuse_lacking
-from kohort.risk.knowledge import KnownTable, Sets, sweep
+from kohort.risk.kernels import people_in_classes
 from kohort.statement import Statement
 from kohort.statement.approval import Recipient
 from kohort.tables.table import Table
@@ -50,13 +51,11 @@ def sizes_by(columns: Sequence[np.ndarray], persons: np.ndarray | None) -> np.nd
     """Sizes of the classes of records that look alike in these columns, in people where they are known."""
     if not columns or not len(columns[0]):
         return np.zeros(0, dtype=np.int64)
-    table = KnownTable.of(columns, persons)
-    seen: list[np.ndarray] = []
-    whole = tuple(range(len(columns)))
-    sweep(table, Sets(len(columns), 0, (whole,)), lambda _, sizes: seen.append(sizes))
-    if persons is None:  # a row is a class
-        return table.counts
-    return seen[0]
+    rows, counts, class_of = distinct_rows(np.column_stack(columns))
+    if persons is None:
+        return counts
+    order = np.argsort(persons, kind="stable")
+    return people_in_classes(class_of.astype(np.int64), len(rows), persons, order)[class_of]
 
 
 def _figures(sizes: np.ndarray) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def _known_cost(cost: str) -> None:
 
 
 def _known_engine(engine: str) -> None:
-    from kohort.tables.places import check_engine
+    from kohort.tables.source import check_engine
 
     check_engine(engine)
 

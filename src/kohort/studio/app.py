@@ -19,11 +19,12 @@ from starlette.responses import JSONResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from kohort.errors import KohortError
 from kohort.studio.pages import data, hierarchies, judge, people, promise, publish, roles, run
-from kohort.studio.pages.page import Page, back_to, form_of
+from kohort.studio.pages.page import Action, Page, back_to, form_of
 from kohort.studio.rendering import render, words
 from kohort.studio.security import Access, Guard, HidingErrors
-from kohort.studio.session import Session
+from kohort.studio.session import Event, Session
 from kohort.studio.spec_text import project_text
 
 PAGES: dict[str, Page] = {
@@ -73,6 +74,7 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
 
 def _routes() -> list[Any]:
     session = "/s/{session}"
+    export = _shown_again(hierarchies.PAGE, hierarchies.export)
     pages = [route for page in PAGES.values() for route in _routes_of(page, f"{session}/{page.name}")]
     return [
         Route("/", _home),
@@ -86,7 +88,7 @@ def _routes() -> list[Any]:
         Route(f"{session}/events", _of_session(_events)),
         Route(f"{session}/spec.yaml", _of_session(_spec)),
         Route(f"{session}/project.kohort.yaml", _of_session(_project)),
-        Route(f"{session}/hierarchies/{{number:int}}/hierarchy.csv", _of_session(hierarchies.export)),
+        Route(f"{session}/hierarchies/{{number:int}}/hierarchy.csv", _of_session(export)),
         Route(f"{session}/files/{{number:int}}/{{name}}", _of_session(publish.download)),
         Route(f"{session}/data.csv", _of_session(publish.download_data)),
         Mount("/static", StaticFiles(directory=Path(__file__).parent / "static")),
@@ -101,7 +103,7 @@ def _routes_of(page: Page, address: str) -> list[Route]:
         *(Route(f"{found}.json", _of_session(twin)) for found in addresses),
         *(Route(found, _of_session(shown)) for found in addresses),
         *(
-            Route(f"{found}/{name}", _of_session(_if_current(action)), methods=["POST"])
+            Route(f"{found}/{name}", _of_session(_if_current(_shown_again(page, action))), methods=["POST"])
             for name, action in page.actions.items()
             for found in addresses
         ),
@@ -116,6 +118,21 @@ def _of_session(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
                 return RedirectResponse("/sessions", 303)
             return PlainTextResponse("There is no such session.", 404)
         return await handler(found, request)
+
+    return handle
+
+
+def _shown_again(page: Page, action: Action) -> Handler:
+    """What is done on a page, after which it is shown again; it says why something was refused."""
+
+    async def handle(session: Session, request: Request) -> Response:
+        answer = None
+        try:
+            answer = await action(session, request)
+        except KohortError as error:
+            session.message = ("error", str(error))
+        number = request.path_params.get("number")
+        return answer or back_to(session, page.name if number is None else f"{page.name}/{number}")
 
     return handle
 
@@ -243,14 +260,15 @@ async def _events(session: Session, request: Request) -> Response:
     """What happens in a session, as server-sent events; the first one says how things stand."""
 
     async def events() -> AsyncIterator[dict[str, str]]:
-        queue = session.listeners.listen()
+        queue: asyncio.Queue[Event] = asyncio.Queue()
+        session.listeners.add(queue)
         try:
             for event in _standing(session):
                 yield {"data": json.dumps(event)}
             while True:
                 yield {"data": json.dumps(await queue.get())}
         finally:
-            session.listeners.leave(queue)
+            session.listeners.discard(queue)
 
     return EventSourceResponse(events(), ping=_PING)
 

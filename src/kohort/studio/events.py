@@ -5,11 +5,9 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
+from kohort.errors import InputError
+
 ITEMS = "items"  # what is in a file of nothing but baskets
-
-
-class WrongEvents(Exception):
-    """Two tables that do not go together; the message says why."""
 
 
 def attributes_of(spec: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -30,7 +28,7 @@ def attributes_of(spec: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def refuse_baskets(events: dict[str, Any]) -> None:
     """Refuse a file of nothing but baskets as a table of events."""
     if events["baskets"] is not None:
-        raise WrongEvents(
+        raise InputError(
             "This file holds one basket per line and no columns, so nothing says whose events they are. "
             "Open a table with a column of the person."
         )
@@ -46,7 +44,7 @@ def with_events(spec: dict[str, Any], people: dict[str, Any], events: dict[str, 
     """The spec with a table of events; one that names events already, such as that of a project, stays."""
     shared = keys_of(people, events)
     if not shared:
-        raise WrongEvents(
+        raise InputError(
             "The two tables have no column in common, so nothing says whose event it is. Give the column of "
             "the person the same name in both."
         )
@@ -62,7 +60,7 @@ def with_key(
     """The spec with events of this key; a column of theirs that has no role yet gets the suggested one."""
     others = [name for name in keys_of(people, events) if name != key]
     if others:
-        raise WrongEvents(
+        raise InputError(
             f"{', '.join(map(repr, others))} is a column of both tables, and only the key may be: rename it "
             "in one of them, or leave it out there."
         )

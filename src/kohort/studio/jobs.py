@@ -12,13 +12,15 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
+from kohort.errors import KohortError
+
 Tell = Callable[[dict[str, Any]], None]
 
 _LONGEST_LINE = 256 * 2**20  # bytes of an answer
 _PATIENCE = 5.0  # seconds for a worker to end by itself
 
 
-class JobError(Exception):
+class JobError(KohortError):
     """A question that a worker could not answer; the message is for people and shows no cell."""
 
     def __init__(self, kind: str, message: str) -> None:

@@ -1,20 +1,26 @@
-"""The runs of a session: each makes a release in a process of its own, which then answers questions on it."""
+"""The runs of a session: each makes a release in a process of its own, which then answers questions on it.
+
+And the frontier of risk and loss, which is computed in the background while somebody chooses k.
+"""
 
 from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kohort.studio.jobs import JobError, Worker, WorkerLost
+from kohort.studio.source import Source, asked
 
 if TYPE_CHECKING:
     from kohort.studio.session import Session
-    from kohort.studio.source import Source
 
 _OPEN = 2  # runs whose releases stay in memory: two can be compared
 _MOST_POINTS = 600
+_OF_RUN = ("number", "status", "what", "share", "seconds", "points", "error", "held", "asked_to_stop")
+_OF_RELEASE = ("cost", "bound", "gap", "solver_gap", "classes", "smallest_class", "suppressed")
 _ABOUT = ("title", "owner")  # what a release is called changes nothing of it
 
 
@@ -39,8 +45,8 @@ class Run:
     share: float = 0.0
     seconds: float = 0.0
     points: list[tuple[float, float, float | None]] = field(default_factory=list)
-    facts: dict[str, Any] | None = None
-    summary: dict[str, Any] | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+    summary: dict[str, Any] = field(default_factory=dict)
     error: str | None = None
     parts: dict[str, Any] | None = None
     judging: bool = False
@@ -52,18 +58,17 @@ class Run:
     @property
     def made(self) -> bool:
         """Whether there is a release."""
-        return self.facts is not None
+        return bool(self.facts)
 
     def faults(self, session: Session) -> dict[str, list[str]]:
         """Why it is not to be published: it is `stale`, columns are `unconfirmed`, or a promise `fails`."""
-        asked = [
-            {key: spec.get(key) for key in spec if key not in _ABOUT} for spec in (self.spec, session.spec)
-        ]
-        same = asked[0] == asked[1] and (self.source, self.events) == (session.source, session.events)
+        specs = (self.spec, session.spec)
+        one, other = ({key: spec[key] for key in spec if key not in _ABOUT} for spec in specs)
+        same = one == other and (self.source, self.events) == (session.source, session.events)
         found = {
             "stale": [] if same else [str(self.number)],
             "unconfirmed": session.unconfirmed(self.spec) if self.source == session.source else [],
-            "fails": [] if self.facts is None or self.facts["holds"] else [str(self.number)],
+            "fails": [] if self.facts.get("holds", True) else [str(self.number)],
         }
         return {fault: names for fault, names in found.items() if names}
 
@@ -71,28 +76,19 @@ class Run:
     def spec_path(self) -> Path:
         return self.folder / "spec.yaml"
 
+    @property
+    def tables(self) -> dict[str, Any]:
+        """The tables as workers are asked about them."""
+        return asked(self.source, self.events)
+
     def snapshot(self) -> dict[str, Any]:
         """The run as plain data for the page and its events."""
-        facts = self.facts or {}
+        facts = self.facts
         return {
-            "number": self.number,
-            "status": self.status,
-            "what": self.what,
-            "share": self.share,
-            "seconds": self.seconds,
-            "points": self.points,
-            "error": self.error,
-            "held": self.held,
-            "asked_to_stop": self.asked_to_stop,
+            **{name: getattr(self, name) for name in _OF_RUN},
+            **{name: facts.get(name) for name in _OF_RELEASE},
             "algorithm": facts.get("algorithm", self.spec.get("algorithm")),
-            "cost": facts.get("cost"),
-            "loss": None if not facts else facts["loss"][facts["cost"]],
-            "bound": facts.get("bound"),
-            "gap": facts.get("gap"),
-            "solver_gap": facts.get("solver_gap"),
-            "classes": facts.get("classes"),
-            "smallest_class": facts.get("smallest_class"),
-            "suppressed": facts.get("suppressed"),
+            "loss": facts["loss"][facts["cost"]] if facts else None,
             "privacy": self.spec.get("privacy", {}),
         }
 
@@ -104,8 +100,8 @@ class Runs:
         self._session = session
         self.all: list[Run] = []
 
-    def numbered(self, number: int) -> Run | None:
-        return next((run for run in self.all if run.number == number), None)
+    def numbered(self, number: int | str) -> Run | None:
+        return next((run for run in self.all if str(run.number) == str(number)), None)
 
     @property
     def running(self) -> Run | None:
@@ -134,13 +130,8 @@ class Runs:
     async def _make(self, run: Run) -> None:
         await self._close_old(run)
         try:
-            made = await run.worker.ask(
-                "release",
-                source=run.source.asked(),
-                events=None if run.events is None else run.events.asked(),
-                spec=str(run.spec_path),
-                tell=lambda facts: self._told(run, facts),
-            )
+            spec, tell = str(run.spec_path), partial(self._told, run)
+            made = await run.worker.ask("release", **run.tables, spec=spec, tell=tell)
         except JobError as error:
             run.status = "lost" if isinstance(error, WorkerLost) else "failed"
             run.error = str(error)
@@ -205,3 +196,79 @@ class Runs:
     async def close(self) -> None:
         for run in self.all:
             await run.worker.close()
+
+
+VALUES_OF_K = (2, 3, 5, 10, 20, 50, 100)
+_SHAPING = ("attributes", "items", "events", "history", "others", "suppression", "labels", "nulls", "weights")
+_OF_THE_RUN = ("time_limit", "parameters")  # which has an algorithm of its own
+
+
+class Frontier:
+    """Points of risk and loss by k, for the spec as it stands but its k, cost and algorithm."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._worker = Worker()
+        self._wanted: list[int] = []
+        self._busy = False
+        self._of: Any = None
+        self.points: dict[int, dict[str, Any]] = {}
+
+    def forget(self) -> None:
+        """Drop what is no longer about the spec; a change of k alone keeps the points."""
+        key = self._key()
+        if key != self._of:
+            self._of, self.points, self._wanted = key, {}, []
+
+    def _key(self) -> Any:
+        spec, sources = self._session.spec, (self._session.source, self._session.events)
+        privacy = {name: value for name, value in spec.get("privacy", {}).items() if name != "k"}
+        kept = {name: spec.get(name) for name in _SHAPING}
+        return deepcopy((sources, privacy, kept))
+
+    def want(self, *values: int) -> None:
+        """Ask for points; those that are there or on their way are not computed again."""
+        self.forget()
+        self._wanted += [k for k in values if k not in self.points and k not in self._wanted]
+        if self._wanted and not self._busy:
+            self._busy = True
+            self._session.spawn(self._compute())
+
+    async def _compute(self) -> None:
+        session = self._session
+        try:
+            while self._wanted and session.runs.running is None:  # a run needs all cores
+                k, of = self._wanted[0], self._of
+                point = await self._point(k)
+                if of == self._of and self._wanted[:1] == [k]:
+                    self.points[k] = point
+                    self._wanted.pop(0)
+                    session.tell({"type": "frontier", "points": self.shown(), "waiting": len(self._wanted)})
+        finally:
+            self._busy = False
+        await self._worker.close()  # its table is not needed any more
+
+    async def _point(self, k: int) -> dict[str, Any]:
+        session = self._session
+        assert session.source is not None
+        # what is left out is of the run, which has an algorithm of its own
+        spec = {
+            name: value for name, value in session.spec.items() if name not in ("time_limit", "parameters")
+        }
+        spec["privacy"] = {**spec.get("privacy", {}), "k": k}
+        try:
+            return await self._worker.ask("frontier", **asked(session.source, session.events), spec=spec, k=k)
+        except JobError as error:
+            return {"k": k, "status": "failed", "reason": str(error)}
+
+    def shown(self) -> list[dict[str, Any]]:
+        """The points in the order of k."""
+        return [self.points[k] for k in sorted(self.points)]
+
+    @property
+    def waiting(self) -> int:
+        return len(self._wanted)
+
+    async def close(self) -> None:
+        self._wanted = []
+        await self._worker.close()

@@ -9,29 +9,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import secrets
+import tempfile
 from collections.abc import Awaitable, Callable
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kohort.studio.events import (
-    ITEMS,
-    WrongEvents,
-    attributes_of,
-    refuse_baskets,
-    with_events,
-    without_events,
-)
-from kohort.studio.frontier import Frontier
-from kohort.studio.jobs import JobError, Worker, WorkerLost
-from kohort.studio.listeners import Listeners
-from kohort.studio.runs import Run, Runs
-from kohort.studio.source import Shape, Source, suggested
+from kohort.errors import InputError, KohortError
+from kohort.studio.events import ITEMS, attributes_of, refuse_baskets, with_events, without_events
+from kohort.studio.jobs import Worker, WorkerLost
+from kohort.studio.runs import Frontier, Run, Runs
+from kohort.studio.source import Opening, Shape, Source, State, suggested
 from kohort.studio.spec_text import spec_text
-from kohort.studio.states import Opening, State
 
 Answer = Callable[[], Awaitable[Any]]
+Event = dict[str, Any]
 
 _MOST_STATES = 200
 _AS_THEY_ARE = ("insensitive", "sensitive")  # roles whose values are published
@@ -58,8 +51,7 @@ class Session:
         self.message: tuple[str, str] | None = None
         self.runs = Runs(self)
         self.frontier = Frontier(self)
-        self.listeners = Listeners()
-        self.tell = self.listeners.tell
+        self.listeners: set[asyncio.Queue[Event]] = set()  # one for each page that shows the session
         self._tasks: set[asyncio.Task[None]] = set()
         self._profile_of: Source | None = None
         self._profiles_of_events: dict[Source, dict[str, Any]] = {}
@@ -219,22 +211,19 @@ class Session:
         try:
             if before is not None:
                 source = await before() or source
-            found = await self._profiled(source, recognize=recognize)
+            found = await self._profiled(source, "opening", recognize=recognize)
             if found["shape"] is not None:
                 source = replace(source, header=None, baskets=Shape(**found["shape"]))
             self.project = None  # a project whose spec is refused waits no longer
             given = None if spec is None else await spec()
-        except WorkerLost as error:
-            self.project = self.project or waiting
-            self._failed(error)
+        except KohortError as error:
+            if isinstance(error, WorkerLost):
+                self.project = self.project or waiting
+            self._opened("opening", str(error))
             return
-        except JobError as error:
-            self._failed(error)
-            return
-        start = given or suggested(found)
-        self._push(State(source, start, source.name))
-        self.profile, self._profile_of, self.opening = found, source, None
-        self.tell({"type": "opened"})
+        self._push(State(source, given or suggested(found), source.name))
+        self.profile, self._profile_of = found, source
+        self._opened("opening")
 
     def open_events(self, source: Source) -> None:
         """Open a table of events beside that of people in the background."""
@@ -242,23 +231,19 @@ class Session:
         self.spawn(self._open_events(source))
 
     async def _open_events(self, source: Source) -> None:
-        opening, people = self.opening_events, self.source
-        assert opening is not None
+        people = self.source
         try:
-            found = await self.desk.ask("open", source=source.asked(), tell=self._tell_events)
+            found = await self._profiled(source, "opening_events", recognize=True)
             refuse_baskets(found)
             if self.source != people:
-                raise JobError(
-                    "Changed", "Another table of people was opened meanwhile. Open the events again."
-                )
+                raise InputError("Another table of people was opened meanwhile. Open the events again.")
             spec = with_events(self.spec, (self.profile or {}), found)
-        except (JobError, WrongEvents) as error:
-            opening.error = str(error)
-        else:
-            self._profiles_of_events[source] = found
-            self._push(replace(self.state, spec=spec, said=f"the events {source.name}", events=source))
-            self.opening_events = None
-        self.tell({"type": "opened"})
+        except KohortError as error:
+            self._opened("opening_events", str(error))
+            return
+        self._profiles_of_events[source] = found
+        self._push(replace(self.state, spec=spec, said=f"the events {source.name}", events=source))
+        self._opened("opening_events")
 
     def close_events(self) -> None:
         """Go on without the table of events; Undo takes that back, too."""
@@ -266,35 +251,34 @@ class Session:
         if self.events is not None or "events" in self.spec:
             self._push(replace(self.state, spec=without_events(self.spec), said="no events", events=None))
 
-    def _tell_events(self, facts: dict[str, Any]) -> None:
-        if self.opening_events is not None:
-            self.opening_events.what, self.opening_events.share = facts["what"], facts["share"]
-            self.tell({"type": "opening", **facts})
-
     async def _profile(self, source: Source) -> None:
         """Look at a table again, because Undo went back to it."""
         self.opening = Opening(source.name)
         try:
-            found = await self._profiled(source, recognize=False)
-        except JobError as error:
-            self._failed(error)
+            found = await self._profiled(source, "opening", recognize=False)
+        except KohortError as error:
+            self._opened("opening", str(error))
             return
-        self.profile, self._profile_of, self.opening = found, source, None
+        self.profile, self._profile_of = found, source
+        self._opened("opening")
+
+    async def _profiled(self, source: Source, opening: str, *, recognize: bool) -> dict[str, Any]:
+        """The profile of a table; `opening` is told how far its making is."""
+
+        def tell(facts: dict[str, Any]) -> None:
+            if (found := getattr(self, opening)) is not None:
+                found.what, found.share = facts["what"], facts["share"]
+                self.tell({"type": "opening", **facts})
+
+        return await self.desk.ask("open", source=source.asked(), recognize=recognize, tell=tell)
+
+    def _opened(self, opening: str, error: str | None = None) -> None:
+        """A table is open, or there is a reason why it is not."""
+        if error is None:
+            setattr(self, opening, None)
+        else:
+            getattr(self, opening).error = error
         self.tell({"type": "opened"})
-
-    async def _profiled(self, source: Source, *, recognize: bool) -> dict[str, Any]:
-        asked = source.asked()
-        return await self.desk.ask("open", source=asked, recognize=recognize, tell=self._tell_opening)
-
-    def _failed(self, error: JobError) -> None:
-        assert self.opening is not None
-        self.opening.error = str(error)
-        self.tell({"type": "opened"})
-
-    def _tell_opening(self, facts: dict[str, Any]) -> None:
-        if self.opening is not None:
-            self.opening.what, self.opening.share = facts["what"], facts["share"]
-            self.tell({"type": "opening", **facts})
 
     async def ask(self, question: str, **arguments: Any) -> Any:
         """Ask the desk about the open table."""
@@ -319,7 +303,16 @@ class Session:
         separator = None if self.of_baskets else entry.get("separator")
         return {"separator": separator, "without": list(map(str, promised.get("sensitive") or []))}
 
+    def new_folder(self, kind: str) -> Path:
+        """A new folder for something that is sent or fetched, which only its owner may enter."""
+        return Path(tempfile.mkdtemp(prefix=f"{kind}-", dir=self.folder))
+
     # -- in the background ------------------------------------------------------------------------------
+
+    def tell(self, event: Event) -> None:
+        """Send an event to every page that shows the session."""
+        for queue in self.listeners:
+            queue.put_nowait(event)
 
     def spawn(self, work: Any) -> None:
         """Do something in the background of this session."""

@@ -1,9 +1,9 @@
-"""Where the data of a session is, and how its file holds it; and the spec that is suggested to begin with."""
+"""Where the data of a session is, the spec that is suggested to begin with, and what Undo goes back to."""
 
 from __future__ import annotations
 
 from copy import deepcopy
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 _DEFAULT_K, _DEFAULT_M = 10, 2
@@ -47,6 +47,11 @@ class Source:
         return {"path": self.path, "header": self.header, "baskets": shape}
 
 
+def asked(people: Source, events: Source | None) -> dict[str, Any]:
+    """A table and, if there is one, that of events beside it, as workers are asked about both."""
+    return {"source": people.asked(), "events": None if events is None else events.asked()}
+
+
 def shape_in(spec: dict[str, Any]) -> Shape | None:
     """How a spec says that baskets are held; None where it is for a table. Its values are checked later."""
     items = spec.get("items")
@@ -67,3 +72,27 @@ def suggested(profile: dict[str, Any]) -> dict[str, Any]:
         "privacy": {"k": k, "m": _DEFAULT_M},
         "algorithm": "apriori-items",
     }
+
+
+@dataclass(frozen=True)
+class State:
+    """What Undo goes back to: the table, its events and the spec, and what was done to get here.
+
+    confirmed  the columns that are to be published though they seem to name people
+    """
+
+    source: Source | None = None
+    spec: dict[str, Any] = field(default_factory=dict)
+    said: str = ""
+    events: Source | None = None
+    confirmed: frozenset[str] = frozenset()
+
+
+@dataclass
+class Opening:
+    """How far the opening of a table is; `error` says why it failed."""
+
+    name: str
+    what: str = "starting"
+    share: float = 0.0
+    error: str | None = None

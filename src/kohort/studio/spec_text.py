@@ -74,8 +74,10 @@ def project_text(spec: dict[str, Any], data: dict[str, Any] | None) -> str:
 
 
 def read_project(text: str, *, name: str) -> dict[str, Any]:
-    """The content of a project file; its spec is checked when its table is open."""
+    """The content of a project file, or of a bare spec; its spec is checked when its table is open."""
     content, _ = load_yaml(text, name=name)
+    if isinstance(content, dict) and "kohort" not in content and "privacy" in content:
+        return {"data": {}, "spec": content}
     if not isinstance(content, dict) or content.get("kohort") != "project":
         raise InputError(f"{name} is not a project of kohort studio.")
     if content.get("version") != _PROJECT:

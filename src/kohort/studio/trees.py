@@ -10,13 +10,11 @@ from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from typing import Any
 
+from kohort.errors import InputError
+
 Node = dict[str, Any]
 
 _LONGEST_LABEL = 200
-
-
-class WrongEdit(Exception):
-    """An edit that is not possible; the message says why."""
 
 
 def numbered(root: Node) -> list[Node]:
@@ -41,11 +39,11 @@ def edited(root: Node, what: str, nodes: Sequence[int], *, into: int = 0, label:
            or add (a value that is missing)
     """
     if what not in _EDITS:
-        raise WrongEdit("There is no such edit.")
+        raise InputError("There is no such edit.")
     tree = deepcopy(root)
     every = numbered(tree)
     if any(not 0 <= number < len(every) for number in (*nodes, into)):
-        raise WrongEdit("The tree has changed since the page was shown. Look at it again.")
+        raise InputError("The tree has changed since the page was shown. Look at it again.")
     groups = [node for node in every if node["children"]]
     _EDITS[what](tree, [every[number] for number in dict.fromkeys(nodes)], every[into], label.strip())
     while emptied := [node for node in groups if not node["children"]]:
@@ -53,18 +51,18 @@ def edited(root: Node, what: str, nodes: Sequence[int], *, into: int = 0, label:
         for node in emptied:
             _take_out(tree, node)
     if not tree["children"]:
-        raise WrongEdit("A tree needs at least one value.")
+        raise InputError("A tree needs at least one value.")
     return tree
 
 
 def _move(tree: Node, nodes: list[Node], into: Node, label: str) -> None:
     if not into["children"]:
-        raise WrongEdit("Move it into a group: a value cannot hold others.")
+        raise InputError("Move it into a group: a value cannot hold others.")
     for node in nodes:
         if node is tree:
-            raise WrongEdit("The root stays where it is.")
+            raise InputError("The root stays where it is.")
         if any(inner is into for inner in _walk(node)):
-            raise WrongEdit("A group cannot be moved into itself.")
+            raise InputError("A group cannot be moved into itself.")
     for node in nodes:
         _remove(_parent(tree, node), node)
         into["children"].append(node)
@@ -74,7 +72,7 @@ def _move(tree: Node, nodes: list[Node], into: Node, label: str) -> None:
 def _rename(tree: Node, nodes: list[Node], into: Node, label: str) -> None:
     [node] = _exactly_one(nodes)
     if not node["children"]:
-        raise WrongEdit("A value of the table keeps its name; only groups can be renamed.")
+        raise InputError("A value of the table keeps its name; only groups can be renamed.")
     node["label"] = _checked(label)
     if node is not tree:
         _refuse_doubles(_parent(tree, node))
@@ -84,11 +82,11 @@ def _merge(tree: Node, nodes: list[Node], into: Node, label: str) -> None:
     """Make one group of several groups: the first one gets the children of the others."""
     groups = [node for node in nodes if node["children"] and node is not tree]
     if len(groups) < 2 or len(groups) < len(nodes):
-        raise WrongEdit("Select two groups or more to merge them.")
+        raise InputError("Select two groups or more to merge them.")
     first, *others = groups
     for other in others:
         if any(inner is first for inner in _walk(other)) or any(inner is other for inner in _walk(first)):
-            raise WrongEdit("A group and one inside it cannot be merged: dissolve the inner one.")
+            raise InputError("A group and one inside it cannot be merged: dissolve the inner one.")
     for other in others:
         _remove(_parent(tree, other), other)
         first["children"] += other["children"]
@@ -101,13 +99,13 @@ def _merge(tree: Node, nodes: list[Node], into: Node, label: str) -> None:
 def _split(tree: Node, nodes: list[Node], into: Node, label: str) -> None:
     """Put some children of a node into a new group inside it."""
     if not nodes or any(node is tree for node in nodes):
-        raise WrongEdit("Select the values or groups that the new group is to hold.")
+        raise InputError("Select the values or groups that the new group is to hold.")
     parents = [_parent(tree, node) for node in nodes]
     if any(parent is not parents[0] for parent in parents):
-        raise WrongEdit("Select values or groups that stand side by side.")
+        raise InputError("Select values or groups that stand side by side.")
     above = parents[0]
     if len(nodes) == len(above["children"]):
-        raise WrongEdit("Leave something outside the new group, or rename the group that is there.")
+        raise InputError("Leave something outside the new group, or rename the group that is there.")
     place = next(i for i, child in enumerate(above["children"]) if child is nodes[0])
     above["children"].insert(place, {"label": _checked(label), "children": list(nodes)})
     for node in nodes:
@@ -124,7 +122,7 @@ def _dissolve(tree: Node, nodes: list[Node], into: Node, label: str) -> None:
     """Take a group away; what it holds moves up to where it was."""
     [node] = _exactly_one(nodes)
     if not node["children"] or node is tree:
-        raise WrongEdit("Only a group can be dissolved, and not the root.")
+        raise InputError("Only a group can be dissolved, and not the root.")
     above = _parent(tree, node)
     place = next(i for i, child in enumerate(above["children"]) if child is node)
     above["children"][place : place + 1] = node["children"]
@@ -134,9 +132,9 @@ def _dissolve(tree: Node, nodes: list[Node], into: Node, label: str) -> None:
 def _add(tree: Node, nodes: list[Node], into: Node, label: str) -> None:
     """Add a value that the tree lacks."""
     if any(not node["children"] and node["label"] == label for node in _walk(tree)):
-        raise WrongEdit("This value is in the tree already.")
+        raise InputError("This value is in the tree already.")
     if not into["children"]:
-        raise WrongEdit("Add it to a group.")
+        raise InputError("Add it to a group.")
     into["children"].append({"label": _checked(label), "children": []})
     _refuse_doubles(into)
 
@@ -153,7 +151,7 @@ _EDITS = {
 
 def _exactly_one(nodes: list[Node]) -> list[Node]:
     if len(nodes) != 1:
-        raise WrongEdit("Select one group.")
+        raise InputError("Select one group.")
     return nodes
 
 
@@ -163,14 +161,14 @@ def _parent(tree: Node, node: Node) -> Node:
 
 def _checked(label: str) -> str:
     if not label or len(label) > _LONGEST_LABEL or not label.isprintable():
-        raise WrongEdit("Give the group a name, of printable characters and not too long.")
+        raise InputError("Give the group a name, of printable characters and not too long.")
     return label
 
 
 def _refuse_doubles(node: Node) -> None:
     labels = [child["label"] for child in node["children"]]
     if len(set(labels)) < len(labels):
-        raise WrongEdit("Two groups or values side by side would have the same name.")
+        raise InputError("Two groups or values side by side would have the same name.")
 
 
 def _take_out(tree: Node, node: Node) -> None:

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from starlette.requests import Request
 
-__all__ = ["Refused", "Upload", "receive", "refuse_bomb", "safe_name"]
+from kohort.errors import InputError
 
 _BLOCK = 2**20
 _LONGEST_NAME = 100
@@ -22,17 +22,12 @@ _FORM_OVERHEAD = 64 * 1024  # bytes of a form besides the file
 _ZIPPED = (".xlsx", ".xlsm")
 
 
-class Refused(Exception):
-    """An upload that is not taken; the message says why."""
-
-
-class Upload:
+class _Upload:
     """One file of a form on its way to the disk."""
 
     def __init__(self, folder: Path, limit: int) -> None:
         self.folder = folder
         self.limit = limit
-        self.name = ""
         self.path: Path | None = None
         self.size = 0
         self._field = b""
@@ -41,26 +36,16 @@ class Upload:
 
     # -- what the parser of forms calls ----------------------------------------------------------------
 
-    def callbacks(self) -> dict[str, Callable[..., Any]]:
-        return {
-            "on_part_begin": self._part_begin,
-            "on_header_field": self._header_field,
-            "on_header_value": self._header_value,
-            "on_header_end": self._header_end,
-            "on_part_data": self._part_data,
-            "on_part_end": self._part_end,
-        }
-
-    def _part_begin(self) -> None:
+    def on_part_begin(self) -> None:
         self._field = self._header = b""
 
-    def _header_field(self, data: bytes, start: int, end: int) -> None:
+    def on_header_field(self, data: bytes, start: int, end: int) -> None:
         self._field += data[start:end]
 
-    def _header_value(self, data: bytes, start: int, end: int) -> None:
+    def on_header_value(self, data: bytes, start: int, end: int) -> None:
         self._header += data[start:end]
 
-    def _header_end(self) -> None:
+    def on_header_end(self) -> None:
         if self._field.lower() == b"content-disposition" and self.path is None:
             self._open(self._header)
         self._field = self._header = b""
@@ -71,28 +56,24 @@ class Upload:
         _, options = parse_options_header(disposition)
         given = options.get(b"filename")
         if given:
-            self.name = safe_name(given.decode("utf-8", "replace"))
-            self.path = self.folder / self.name
+            self.path = self.folder / safe_name(given.decode("utf-8", "replace"))
             self._file = self.path.open("xb")
 
-    def _part_data(self, data: bytes, start: int, end: int) -> None:
+    def on_part_data(self, data: bytes, start: int, end: int) -> None:
         if self._file is None:
             return
         self.size += end - start
         if self.size > self.limit:
-            raise Refused(too_large(self.limit))
+            raise InputError(_too_large(self.limit))
         self._file.write(data[start:end])
 
-    def _part_end(self) -> None:
-        self.close()
-
-    def close(self) -> None:
+    def on_part_end(self) -> None:
         if self._file is not None:
             self._file.close()
             self._file = None
 
 
-def too_large(limit: int) -> str:
+def _too_large(limit: int) -> str:
     """Why an upload is refused that is too large."""
     return (
         f"The file is larger than {limit / 2**20:,.0f} MB, the limit of uploads. Open it by its path: "
@@ -112,33 +93,33 @@ def safe_name(given: str) -> str:
     return f"{stem[:_LONGEST_NAME]}{dot}{ending[:20]}" if plain else "upload"
 
 
-async def receive(request: Request, folder: Path, limit: int) -> Upload:
-    """Write the first file of a form to the folder; raises Refused, and leaves nothing behind then."""
+async def receive(request: Request, folder: Path, limit: int) -> Path:
+    """Write the first file of a form to the folder; raises InputError, and leaves nothing behind then."""
     from python_multipart.exceptions import FormParserError
     from python_multipart.multipart import MultipartParser, parse_options_header
 
     kind, options = parse_options_header(request.headers.get("content-type", ""))
     if kind != b"multipart/form-data" or b"boundary" not in options:
-        raise Refused("This is not an upload of a file.")
+        raise InputError("This is not an upload of a file.")
     if int(request.headers.get("content-length") or 0) > limit + _FORM_OVERHEAD:
-        raise Refused(too_large(limit))
-    upload = Upload(folder, limit)
-    callbacks: Any = upload.callbacks()
+        raise InputError(_too_large(limit))
+    upload = _Upload(folder, limit)
+    callbacks: Any = {name: getattr(upload, name) for name in dir(upload) if name.startswith("on_")}
     parser = MultipartParser(options[b"boundary"], callbacks)
     try:
         async for block in request.stream():
             parser.write(block)
         parser.finalize()
         if upload.path is None or not upload.size:
-            raise Refused("Choose a file that is not empty.")
-    except (Refused, FormParserError, OSError) as error:
-        upload.close()
+            raise InputError("Choose a file that is not empty.")
+    except (InputError, FormParserError, OSError) as error:
+        upload.on_part_end()
         if upload.path is not None:
             upload.path.unlink(missing_ok=True)
-        if isinstance(error, Refused):
+        if isinstance(error, InputError):
             raise
-        raise Refused("The upload is damaged. Try again.") from None
-    return upload
+        raise InputError("The upload is damaged. Try again.") from None
+    return upload.path
 
 
 # -- files that grow -----------------------------------------------------------------------------------
@@ -151,7 +132,7 @@ def refuse_bomb(path: Path, limit: int) -> None:
     except (OSError, EOFError, ValueError, lzma.LZMAError, zipfile.BadZipFile):
         return  # damaged: the reader of tables says so
     if size > limit:
-        raise Refused(
+        raise InputError(
             f"The file holds more than {limit / 2**20:,.0f} MB when it is unpacked. If it is yours, "
             "open it by its path."
         )

@@ -71,8 +71,7 @@ class MemoryTable(Table):
         except (pa.ArrowException, TypeError, OverflowError):
             raise InputError(
                 f"Column {name!r} mixes values of different types, or has a type that Arrow does not "
-                "support. "
-                "Convert it to one type, such as text."
+                "support. Convert it to one type, such as text."
             ) from None
 
     def field(self, name: str) -> pa.Field:

@@ -7,13 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from kohort.errors import InputError, did_you_mean
 from kohort.parameters import shown
-from kohort.treatments.averages import Mean, Median, refuse_no_numbers
-from kohort.treatments.identifiers import Mask, Pseudonym
-from kohort.treatments.numbers import Limits, Noise, RankSwap, Rounding
-from kohort.treatments.perturbation import Perturbation
-from kohort.treatments.pram import Pram
-from kohort.treatments.shift import Shift
-from kohort.treatments.treatment import Part, Scope, Secret, Treatment, generator_of
+from kohort.treatments.identifiers import Mask, Mean, Median, Pseudonym, Shift, refuse_no_numbers
+from kohort.treatments.numbers import Limits, Noise, Pram, RankSwap, Rounding
+from kohort.treatments.treatment import Part, Perturbation, Scope, Secret, Treatment, generator_of
 
 __all__ = [
     "PERTURBATIONS",

@@ -5,18 +5,22 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
 
+from kohort.data.column import Column
 from kohort.problem.attribute import Attribute
+from kohort.problem.promises.exact import exact_number, plain
 from kohort.tables.table import Table
 
 if TYPE_CHECKING:
     from kohort.statement import Statement
+
 
 Scope = Literal["record", "person", "class", "column"]
 """What must be seen at once: a record, all records of a person, all of a class, or a whole column."""
@@ -86,3 +90,69 @@ def generator_of(key: bytes | None, seed: int, purpose: str) -> np.random.Genera
         return np.random.default_rng(secrets.randbits(128))
     drawn = hmac.new(key, f"perturb|{seed}|{purpose}".encode(), hashlib.sha256).digest()
     return np.random.default_rng(int.from_bytes(drawn, "big"))
+
+
+@dataclass(frozen=True)
+class Perturbation(Treatment):
+    """What is done to a sensitive or insensitive column. `name` is its key under `treatment` in the spec.
+
+    What is drawn at random comes from the key and the seed, and is the same for the same two.
+    """
+
+    scope: ClassVar[Scope] = "column"
+
+    @classmethod
+    def asked(cls, request: Statement, column: str) -> Treatment:
+        return request.perturbations[column]
+
+    @classmethod
+    def read(cls, value: Any, column: str) -> Perturbation:
+        """The perturbation whose size a spec writes as this value."""
+        made: Any = cls
+        return made(value)
+
+    def describe(self) -> str:
+        """What is done, in words, without a full stop."""
+        raise NotImplementedError
+
+    def to_spec(self) -> dict[str, Any]:
+        """As the spec writes it."""
+        [only] = [getattr(self, field.name) for field in fields(self)]
+        return {self.name: plain(only) if isinstance(only, Fraction) else only}
+
+    def publish(self, column: str, part: Part, secret: Secret) -> pa.Array:
+        rng = generator_of(secret.key, secret.seed, column)
+        return self.perturbed(part.table.column(column), part.table.arrow(column).type, rng)
+
+    def perturbed(self, column: Column, kind: pa.DataType, rng: np.random.Generator) -> pa.Array:
+        """The column as it is published, given the type that it came in."""
+        raise NotImplementedError
+
+    def effect(self, before: Column, after: pa.Array) -> str:
+        """A sentence on what it did to the column."""
+        raise NotImplementedError
+
+    def notes(self, columns: Sequence[str], before: Table, after: Mapping[str, Any]) -> list[str]:
+        return [
+            f"Column {name!r}: {self.describe()}. {self.effect(before.column(name), _plain(after[name]))} "
+            "This is no promise: privacy models say what is."
+            for name in columns
+        ]
+
+
+def _plain(values: pa.Array) -> pa.Array:
+    return values.dictionary_decode() if isinstance(values, pa.DictionaryArray) else values
+
+
+def read_exactly(
+    instance: Perturbation, name: str, wanted: str, accepted: Callable[[Fraction], bool]
+) -> None:
+    """Replace a parameter by its exact number; raises InputError for another than is wanted."""
+    number = exact_number(type(instance).__name__, name, getattr(instance, name), wanted, accepted)
+    object.__setattr__(instance, name, number)
+
+
+def decimals_of(column: Column) -> int:
+    """How many decimals the values of a column have."""
+    parts = [text.partition(".")[2] for text in column.texts if text is not None and "e" not in text.lower()]
+    return max((len(part) for part in parts), default=0)

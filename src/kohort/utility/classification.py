@@ -15,7 +15,7 @@ import numpy as np
 
 from kohort.data.column import Column
 from kohort.errors import percent
-from kohort.pipeline.before_after import BeforeAfter
+from kohort.job.sides import BeforeAfter
 
 
 @dataclass(frozen=True, eq=False)

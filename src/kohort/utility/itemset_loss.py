@@ -17,7 +17,7 @@ import numpy as np
 from kohort.data.baskets import Baskets
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import percent
-from kohort.pipeline.before_after import BasketPair
+from kohort.job.sides import BasketPair
 from kohort.utility.queries import item_answers
 from kohort.verification.item_coverage import published_nodes
 from kohort.verification.promises.itemsets import Occurrences, itemsets

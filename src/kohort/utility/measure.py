@@ -11,8 +11,8 @@ from kohort.algorithms import Progress, Run
 from kohort.data.column import Column
 from kohort.data.counting import count_pairs
 from kohort.errors import InputError, UnsupportedError, counted, did_you_mean
+from kohort.job.sides import BeforeAfter
 from kohort.parameters import Seed, Within, check_option
-from kohort.pipeline.before_after import BeforeAfter
 from kohort.problem.costs import cost_named
 from kohort.utility.classification import Encoded, classification, original_side, published_side
 from kohort.utility.itemset_loss import itemset_loss

@@ -17,7 +17,7 @@ import numpy as np
 
 from kohort.data.column import Column
 from kohort.errors import InputError, did_you_mean, percent
-from kohort.pipeline.before_after import BeforeAfter
+from kohort.job.sides import BeforeAfter
 from kohort.utility.regression import Fit, fit_linear, fit_logistic, interval_overlap
 from kohort.verification.covering import Covering
 
@@ -39,36 +39,21 @@ def numbers_before(column: Column) -> np.ndarray:
 
 def midpoints(column: Column, covering: Covering) -> np.ndarray:
     """Per label the middle between the least and the greatest number that it covers; NaN: it covers none."""
-    numbers = numbers_before(column)
-    by_rank = np.empty(len(numbers))
-    by_rank[covering.rank_of_code] = numbers
-    low, high = np.full(covering.n_labels, np.inf), np.full(covering.n_labels, -np.inf)
-    for label in range(covering.n_labels):
-        some = by_rank[covering.first[label] : covering.last[label] + 1]
-        some = some[np.isfinite(some)]
-        if len(some):
-            low[label], high[label] = some.min(), some.max()
-    label, rank = covering.scattered
-    known = np.isfinite(by_rank[rank])
-    np.minimum.at(low, label[known], by_rank[rank[known]])
-    np.maximum.at(high, label[known], by_rank[rank[known]])
-    return np.where(np.isfinite(low), (low + high) / 2, np.nan)
+    low, high = covering.extremes(numbers_before(column))
+    return (low + high) / 2
 
 
 def drawn_codes(labels: np.ndarray, covering: Covering, rng: np.random.Generator) -> np.ndarray:
     """For each record a value that its label covers, every one of them as likely."""
-    code_of_rank = np.argsort(covering.rank_of_code, kind="stable")
     width = np.maximum(covering.last - covering.first + 1, 0)
-    label, rank = covering.scattered
-    listed = np.bincount(label, minlength=covering.n_labels)
-    order = np.argsort(label, kind="stable")
-    starts = np.cumsum(listed) - listed
+    scattered, starts = covering.listed
+    listed = np.diff(starts)
     place = np.floor(rng.random(len(labels)) * np.maximum((width + listed)[labels], 1)).astype(np.int64)
     in_range = place < width[labels]
     ranks = np.where(in_range, covering.first[labels] + place, 0)
     beyond = np.flatnonzero(~in_range & (listed[labels] > 0))
-    ranks[beyond] = rank[order][starts[labels[beyond]] + place[beyond] - width[labels[beyond]]]
-    return code_of_rank[ranks]
+    ranks[beyond] = scattered[starts[labels[beyond]] + place[beyond] - width[labels[beyond]]]
+    return covering.code_of_rank[ranks]
 
 
 def shares_before(column: Column) -> np.ndarray:
@@ -82,24 +67,11 @@ def shares_before(column: Column) -> np.ndarray:
     return np.delete(np.eye(n), int(np.argmax(column.counts)), axis=1)
 
 
-def shares_after(sides: BeforeAfter, place: int) -> np.ndarray:
-    """The same by label: each value that a label covers has an equal share."""
-    return sides.coverings[place].shares(shares_before(sides.attributes[place].column))
-
-
 _HOW = {
     "midpoint": "labels of numbers are read as the middle of what they cover, other labels as equal shares "
     "of the values they cover",
     "spread": "every label is read as one of the values it covers, drawn at random, each as likely",
 }
-
-
-@dataclass(frozen=True, eq=False)
-class _Side:
-    """Columns of one table as features: by name the values of its records, and the names of coefficients."""
-
-    features: dict[str, np.ndarray]
-    names: dict[str, list[str]]
 
 
 def model_overlap(
@@ -112,11 +84,9 @@ def model_overlap(
 
 def _compared(release: Release, formula: Formula, labels: Labels, seed: int) -> dict[str, Any]:
     columns = {name: _column(release, name, formula) for name in formula.names}
-    before, after = _sides(release.sides, columns, labels, seed)
-    response = columns[formula.response]
-    kind = "linear" if _is_number(response) else "logistic"
-    fits = [_fitted(side, formula, kind) for side in (before, after)]
-    names = ["intercept", *(name for column in formula.columns for name in before.names[column])]
+    kind = "linear" if _is_number(columns[formula.response]) else "logistic"
+    fits = [_fitted(side, formula, kind) for side in _features(release.sides, columns, labels, seed)]
+    names = ["intercept", *(name for column in formula.columns for name in _names(columns[column]))]
     rows = [
         {
             "coefficient": name,
@@ -159,58 +129,50 @@ def _is_number(column: Column) -> bool:
     return column.kind in ("integer", "float") and not column.listed and len(column.texts) > 2
 
 
-def _sides(sides: BeforeAfter, columns: dict[str, Column], labels: Labels, seed: int) -> tuple[_Side, _Side]:
+_Features = dict[str, np.ndarray]
+"""The columns of one table as an analyst reads them: by name the values of its records."""
+
+
+def _features(
+    sides: BeforeAfter, columns: dict[str, Column], labels: Labels, seed: int
+) -> tuple[_Features, _Features]:
     """The columns of the original and of the published records that are not withheld."""
     rng = np.random.default_rng(seed)
     place_of = {attribute.name: place for place, attribute in enumerate(sides.attributes)}
     kept = np.flatnonzero(~sides.withheld)
-    before, after, names = {}, {}, {}
+    before: _Features = {}
+    after: _Features = {}
     for name, column in columns.items():
         by_code = numbers_before(column)[:, None] if _is_number(column) else shares_before(column)
-        names[name] = _coefficient_names(column)
         before[name] = by_code[column.codes]
-        place = place_of.get(name)
-        if place is None:
+        if name not in place_of:
             after[name] = by_code[column.codes[sides.rows[kept]]]
+            continue
+        covering, shown = sides.coverings[place_of[name]], sides.labels[place_of[name]].codes[kept]
+        if labels == "spread":
+            after[name] = by_code[drawn_codes(shown, covering, rng)]
+        elif _is_number(column):
+            after[name] = midpoints(column, covering)[shown][:, None]
         else:
-            after[name] = _published(sides, place, by_code, kept, labels, rng)
-    return _Side(before, names), _Side(after, names)
+            after[name] = covering.shares(by_code)[shown]
+    return before, after
 
 
-def _published(
-    sides: BeforeAfter,
-    place: int,
-    by_code: np.ndarray,
-    kept: np.ndarray,
-    labels: Labels,
-    rng: np.random.Generator,
-) -> np.ndarray:
-    """The features of a quasi-identifier in the published records."""
-    column, covering, codes = (
-        sides.attributes[place].column,
-        sides.coverings[place],
-        sides.labels[place].codes[kept],
-    )
-    if labels == "spread":
-        return by_code[drawn_codes(codes, covering, rng)]
-    by_label = midpoints(column, covering)[:, None] if _is_number(column) else shares_after(sides, place)
-    return by_label[codes]
-
-
-def _coefficient_names(column: Column) -> list[str]:
+def _names(column: Column) -> list[str]:
+    """The names of the coefficients of a column."""
     if _is_number(column):
         return [column.name]
     usual = int(np.argmax(column.counts))
     return [f"{column.name} = {text}" for code, text in enumerate(column.texts) if code != usual]
 
 
-def _fitted(side: _Side, formula: Formula, kind: str) -> Fit:
+def _fitted(features: _Features, formula: Formula, kind: str) -> Fit:
     """The model fitted to the records that have a value in each of its columns."""
-    response = side.features[formula.response][:, 0]
-    parts = [np.ones((len(response), 1)), *(side.features[name] for name in formula.columns)]
-    features = np.column_stack(parts)
-    known = np.isfinite(response) & np.isfinite(features).all(axis=1)
-    return (fit_linear if kind == "linear" else fit_logistic)(features[known], response[known])
+    response = features[formula.response][:, 0]
+    parts = [np.ones((len(response), 1)), *(features[name] for name in formula.columns)]
+    explaining = np.column_stack(parts)
+    known = np.isfinite(response) & np.isfinite(explaining).all(axis=1)
+    return (fit_linear if kind == "linear" else fit_logistic)(explaining[known], response[known])
 
 
 def _estimate(fit: Fit, place: int) -> dict[str, Any] | None:
@@ -246,10 +208,10 @@ def number_overlap(release: Release, *, labels: Labels = "midpoint", seed: int =
     columns = {a.name: a.column for a in sides.attributes if _is_number(a.column)}
     if not columns:
         return []
-    before, after = _sides(sides, columns, labels, seed)
+    features = _features(sides, columns, labels, seed)
     found = []
     for name in columns:
-        pair = [side.features[name][:, 0] for side in (before, after)]
+        pair = [side[name][:, 0] for side in features]
         values = [numbers[np.isfinite(numbers)] for numbers in pair]
         if not all(map(len, values)):
             continue

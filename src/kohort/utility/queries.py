@@ -13,8 +13,8 @@ import numpy as np
 
 from kohort.data.column import Column
 from kohort.errors import percent
+from kohort.job.sides import BasketPair, BeforeAfter, classes_of
 from kohort.kernels.threads import in_threads
-from kohort.pipeline.before_after import BasketPair, BeforeAfter, classes_of
 from kohort.utility.query_kernel import answer_counts
 from kohort.verification.covering import Covering
 from kohort.verification.item_coverage import published_nodes
@@ -117,46 +117,40 @@ def answers(sides: BeforeAfter, asked: Sequence[Query], records: np.ndarray) -> 
 
     Where records have weights, they are counted by these: answers are about the population.
     """
+    columns = [*(a.column for a in sides.attributes), *sides.sensitive]
     published = sides.published_of[records]
     published = published[published >= 0]
-    raw = [*(a.column.codes for a in sides.attributes), *(c.codes for c in sides.sensitive)]
     shown = [*(column.codes for column in sides.labels), *(c.codes[sides.rows] for c in sides.sensitive)]
-    exact: list[Covering | None] = [None] * len(raw)
+    exact = [Covering.exact(len(column.texts)) for column in columns]
     coverings = [*sides.coverings, *exact[len(sides.coverings) :]]
-    weights, rows = sides.weights, sides.rows[published]
+    weights = np.ones(sides.n_records) if sides.weights is None else sides.weights
+    raw = [column.codes[records] for column in columns]
     return (
-        _answer([c[records] for c in raw], None if weights is None else weights[records], exact, asked),
-        _answer([c[published] for c in shown], None if weights is None else weights[rows], coverings, asked),
+        _answer(raw, weights[records], exact, asked),
+        _answer([codes[published] for codes in shown], weights[sides.rows[published]], coverings, asked),
     )
 
 
 def _answer(
-    columns: list[np.ndarray],
-    weights: np.ndarray | None,
-    coverings: Sequence[Covering | None],
-    asked: Sequence[Query],
+    columns: list[np.ndarray], weights: np.ndarray, coverings: Sequence[Covering], asked: Sequence[Query]
 ) -> np.ndarray:
-    """The answers about records with these values; with weights, about the population."""
+    """The answers about records with these values and weights."""
     rows = classes_of(columns, len(columns[0]))
-    counts = rows.sizes if weights is None else np.bincount(rows.of_record, weights)
+    counts = np.bincount(rows.of_record, weights)
     values = np.ascontiguousarray(rows.codes.astype(np.int32))
-    parts = [
-        _answer_block(values, counts, coverings, asked[begin : begin + _BLOCK])
-        for begin in range(0, len(asked), _BLOCK)
-    ]
-    return np.concatenate(parts)
+    blocks = range(0, len(asked), _BLOCK)
+    return np.concatenate([_answer_block(values, counts, coverings, asked[b : b + _BLOCK]) for b in blocks])
 
 
 def _answer_block(
-    values: np.ndarray, counts: np.ndarray, coverings: Sequence[Covering | None], asked: Sequence[Query]
+    values: np.ndarray, counts: np.ndarray, coverings: Sequence[Covering], asked: Sequence[Query]
 ) -> np.ndarray:
     start = np.zeros((len(asked), _MOST_COLUMNS), dtype=np.int64)
     columns = np.full((len(asked), _MOST_COLUMNS), -1, dtype=np.int64)
     shares, size = [], 0
     for q, query in enumerate(asked):
         for j, (column, chosen) in enumerate(zip(query.columns, query.chosen)):
-            covering = coverings[column]
-            share = chosen.astype(np.float64) if covering is None else covering.shares(chosen)
+            share = coverings[column].shares(chosen)
             columns[q, j], start[q, j] = column, size
             shares.append(share)
             size += len(share)

@@ -26,6 +26,12 @@ class Covering:
     last: np.ndarray
     scattered: np.ndarray
 
+    @classmethod
+    def exact(cls, n_values: int) -> Covering:
+        """The covering of labels that are the values themselves."""
+        every = np.arange(n_values)
+        return cls(every, every, every, np.zeros((2, 0), dtype=np.int64))
+
     @property
     def n_labels(self) -> int:
         return len(self.first)
@@ -50,6 +56,36 @@ class Covering:
         totals = self.totals(weight_of_code)
         widths = np.maximum(self.widths, 1)
         return totals / (widths if totals.ndim == 1 else widths[:, None])
+
+    @cached_property
+    def code_of_rank(self) -> np.ndarray:
+        return np.argsort(self.rank_of_code, kind="stable")
+
+    @cached_property
+    def listed(self) -> tuple[np.ndarray, np.ndarray]:
+        """The ranks of scattered values, label by label, and where those of each label begin and end."""
+        label, rank = self.scattered
+        order = np.argsort(label, kind="stable")
+        return rank[order], np.searchsorted(label[order], np.arange(self.n_labels + 1))
+
+    def codes_of(self, label: int) -> np.ndarray:
+        """The values that a label covers."""
+        ranks, starts = self.listed
+        scattered = ranks[starts[label] : starts[label + 1]]
+        return self.code_of_rank[np.append(np.arange(self.first[label], self.last[label] + 1), scattered)]
+
+    def extremes(self, by_code: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Per label the least and the greatest number of the values it covers; NaN where none has one."""
+        by_rank = np.append(by_code[self.code_of_rank], np.nan)
+        order = np.argsort(self.first, kind="stable")
+        ends = np.column_stack([self.first, self.last + 1])[order].ravel()
+        label, rank = self.scattered
+        found = np.empty((2, self.n_labels))
+        for each, best in zip(found, (np.fmin, np.fmax)):
+            each[order] = best.reduceat(by_rank, ends)[::2]
+            each[self.first > self.last] = np.nan
+            best.at(each, label, by_rank[rank])
+        return found[0], found[1]
 
     def covers(self, codes: np.ndarray) -> np.ndarray:
         """For each of these distinct values and each label, whether the label covers the value."""

@@ -17,8 +17,8 @@ from items_cases import fig_2, items_cases
 from kohort.algorithms import Run
 from kohort.algorithms.items.improve import rare_item_bound
 from kohort.data.baskets import code_baskets
-from kohort.io.baskets import BasketShape
 from kohort.io.data_files import read_data
+from kohort.statement.items import BasketShape
 
 LOCAL = [ko.LocalItems(), ko.ImproveItems(rounds=4)]
 

@@ -3,9 +3,8 @@
 import pytest
 
 from kohort.errors import InputError
-from kohort.io.databases import DatabaseTable, database, is_url
-from kohort.io.databases.connection import failure
-from kohort.io.databases.database_table import Address, name_parts
+from kohort.io.databases import Address, DatabaseTable, database, is_url, name_parts
+from kohort.io.databases.dialect import failure
 
 SECRET = "s3cr3t"
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kohort.io.databases.reading import ContentHash
+from kohort.io.databases.records import ContentHash
 from reading_databases import content_hash
 
 CELLS = st.one_of(st.none(), st.text(max_size=4), st.sampled_from(["\x1f", "\\", "\\N", "\\S", ""]))

@@ -14,7 +14,7 @@ from database_places import DuckdbPlace, SqlitePlace
 from kohort.errors import InputError, UnsupportedError
 from kohort.io.databases import database
 from kohort.io.databases.dialect import open_writing, storable
-from kohort.io.databases.reading import DatabaseBatches
+from kohort.io.databases.records import DatabaseBatches
 from reading_databases import content_hash, read_database
 
 
@@ -264,7 +264,7 @@ def test_databases_that_sqlalchemy_does_not_know():
 
 def test_decimals_of_several_parts():
     pytest.importorskip("sqlalchemy", reason="kohort[database] is not installed")
-    from kohort.io.databases.sqlalchemy_reading import _joined, _type
+    from kohort.io.databases.sqlalchemy_databases import _joined, _type
 
     one = _type("a", {decimal.Decimal}, (Decimal("1.50"), None))
     other = _type("a", {decimal.Decimal}, (Decimal("1000"),))

@@ -10,7 +10,7 @@ from database_places import PASSWORD, PostgresqlPlace
 from kohort.errors import InputError, UnsupportedError
 from kohort.io.databases import database
 from kohort.io.databases.dialect import DATABASE_TYPE, open_reading, open_writing, storable
-from kohort.io.databases.reading import DatabaseBatches
+from kohort.io.databases.records import DatabaseBatches
 from reading_databases import content_hash, read_database
 
 ODD = {

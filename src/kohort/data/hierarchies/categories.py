@@ -186,7 +186,7 @@ class Code:
         is_number = column.kind == "integer"
         levels = [self._system.levels(value, is_number=is_number) for value in values]
         paths = sorted(
-            ((*reversed(above), value) for value, above in zip(values, levels) if above is not None),
+            ((*reversed(above), value) for value, above in zip(values, levels) if above is not None)
         )
         if not paths:
             raise InputError(

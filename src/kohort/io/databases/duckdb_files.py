@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 
 from kohort.errors import InputError, UnsupportedError
-from kohort.io.databases.connection import Connection, load_package, quoted
-from kohort.io.databases.database_table import Address, DatabaseTable
+from kohort.io.databases import Address, DatabaseTable
 from kohort.io.databases.dialect import (
     DATABASE_TYPE,
-    Dialect,
-    Reading,
+    Database,
     Stored,
     Writing,
+    load_package,
     plain_type,
+    quoted,
     relations_of,
     stored_as,
     stored_type,
 )
-from kohort.io.formats.fitting import refuse_doubles
+from kohort.io.formats.fitting import is_bytes, refuse_doubles
 
 _ROWS = 1 << 17
 _AS_TEXT = ("UUID", "INTERVAL", "TIME WITH TIME ZONE", "BIT", "BIGNUM", "VARINT", "UHUGEINT", "GEOMETRY")
@@ -30,8 +30,8 @@ _KEPT = ("UUID", "JSON", "INTERVAL", "TIME WITH TIME ZONE", "BIT", "HUGEINT", "U
 _REFUSED = ("UNION", "VARIANT", "MAP")
 
 
-class _DuckdbConnection(Connection):
-    """A connection to a file, or to none for queries over other files."""
+class Duckdb(Database):
+    """A file of DuckDB, or none for queries over other files; types that Arrow has not come as text."""
 
     def __init__(self, address: Address, *, to_write: bool) -> None:
         duckdb = load_package("duckdb", "DuckDB")
@@ -46,6 +46,10 @@ class _DuckdbConnection(Connection):
             self.native.execute("set TimeZone = 'UTC'")
             self.native.execute("begin transaction" if to_write else "begin transaction read only")
 
+    @property
+    def writing(self) -> type[Writing]:
+        return DuckdbWriting
+
     def run(self, statement: str, *, tells: bool = False) -> None:
         with self.explained(tells=tells):
             self.native.execute(statement)
@@ -54,46 +58,46 @@ class _DuckdbConnection(Connection):
         with self.explained(tells=tells):
             return self.native.execute(statement, list(values)).fetchall()
 
-    def refuse_other_than_query(self, statement: str) -> None:
+    def looked_at(self, statement: str, source: DatabaseTable | None) -> tuple[pa.Schema, str]:
         with self.explained(tells=True):
             found = self.native.extract_statements(statement)
         if len(found) != 1 or found[0].type != self._query:
             raise InputError("The query is not one statement that reads. Only such statements are run.")
+        described = self.rows(f"describe {statement}", tells=True)
+        types = {name: kind for name, kind, *_ in described}
+        refuse_doubles([name for name, *_ in described], str(self.address))
+        cells = ", ".join(_cell(name, kind) for name, kind in types.items())
+        select = f"select {cells} from (\n{statement}\n) as kohort_source"
+        with self.explained(tells=False):
+            schema = self._reader(f"{select}\nlimit 0").schema
+        return pa.schema([_field(field, types[field.name]) for field in schema]), select
 
-    def reader(self, statement: str) -> pa.RecordBatchReader:
+    def parts(self, select: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        with self.explained(tells=False):
+            yield from self._reader(select)
+
+    def _reader(self, statement: str) -> pa.RecordBatchReader:
         relation = self.native.sql(statement)
         return (getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader)(_ROWS)
 
-    def batches(self, statement: str) -> Generator[pa.RecordBatch, None, None]:
-        with self.explained(tells=False):
-            yield from self.reader(statement)
+    def relations(self, statement: str, source: DatabaseTable) -> frozenset[Any]:
+        """The tables that the plan of the statement names."""
+        plan = self.rows(f"explain (format json) {statement}", tells=True)[0][1]
+        return relations_of(source.file, _tables_in(json.loads(plan)))
+
+    @staticmethod
+    def stored(field: pa.Field, column: pa.ChunkedArray) -> tuple[pa.Field, pa.ChunkedArray]:
+        """A column in a type of DuckDB's, which are nearly those of Arrow."""
+        plain = plain_type(field.type)
+        as_it_is: Stored = [(lambda kind: not _is_unknown(kind), plain)]
+        kind = stored_type(field, plain, [*_OTHERS, *as_it_is], "DuckDB")
+        return field.with_type(kind), stored_as(field, column, kind)
 
     def commit(self) -> None:
         self.run("commit")
 
     def close(self) -> None:
         self.native.close()
-
-
-class DuckdbReading(Reading):
-    """The records of a statement; types that Arrow has not, or not quite, come as text."""
-
-    def _looked_at(self) -> tuple[pa.Schema, str]:
-        connection, statement = self._connection, self._statement
-        connection.refuse_other_than_query(statement)
-        described = connection.rows(f"describe {statement}", tells=True)
-        types = {name: kind for name, kind, *_ in described}
-        refuse_doubles([name for name, *_ in described], str(connection.address))
-        cells = ", ".join(_cell(name, kind) for name, kind in types.items())
-        select = f"select {cells} from (\n{statement}\n) as kohort_source"
-        with connection.explained(tells=False):
-            found = connection.reader(f"{select}\nlimit 0").schema
-        return pa.schema([_field(field, types[field.name]) for field in found]), select
-
-    def _relations(self, source: DatabaseTable) -> frozenset[Any]:
-        """The tables that the plan of the statement names."""
-        plan = self._connection.rows(f"explain (format json) {self._statement}", tells=True)[0][1]
-        return relations_of(source.file, _tables_in(json.loads(plan)))
 
 
 def _tables_in(steps: list[dict[str, Any]]) -> list[str]:
@@ -131,14 +135,12 @@ def _field(field: pa.Field, kind: str) -> pa.Field:
 class DuckdbWriting(Writing):
     """A table that is about to be published in a file of DuckDB."""
 
-    reading = DuckdbReading
-
     @property
     def _schema(self) -> str:
         return self._above[0] if self._above else "main"
 
     def _found(self) -> str | None:
-        found = self._connection.rows(
+        found = self._database.rows(
             "select table_type from information_schema.tables where lower(table_name) = lower(?) and "
             "table_schema = ? and table_catalog = current_database()",
             self._name,
@@ -148,15 +150,15 @@ class DuckdbWriting(Writing):
         return self._name if found else None
 
     def _own_relations(self) -> frozenset[Any]:
-        catalog = self._connection.rows("select current_database()")[0][0]
+        catalog = self._database.rows("select current_database()")[0][0]
         return relations_of(self._target.file, [self._name, f"{catalog}.{self._schema}.{self._name}"])
 
     def fill(self, schema: pa.Schema, tables: Iterator[pa.Table]) -> None:
-        native = self._connection.native
+        native = self._database.native
         batches = (batch for table in tables for batch in table.to_batches())
         reader = pa.RecordBatchReader.from_batches(schema, batches)
         cells = ", ".join(_own_type(field) for field in schema)
-        with self._connection.explained(tells=True):
+        with self._database.explained(tells=True):
             native.register("kohort_slices", reader)
             try:
                 native.execute(f"create table {self._quoted(self._new)} as select {cells} from kohort_slices")
@@ -178,21 +180,9 @@ def _is_unknown(kind: pa.DataType) -> bool:
 _OTHERS: Stored = [
     (pa.types.is_null, pa.string()),
     (pa.types.is_large_string, pa.string()),
-    (pa.types.is_large_binary, pa.binary()),
-    (pa.types.is_fixed_size_binary, pa.binary()),
+    (is_bytes, pa.binary()),
     (pa.types.is_date64, pa.date32()),
     (pa.types.is_time, pa.time64("us")),
     (pa.types.is_float16, pa.float32()),
     (lambda kind: pa.types.is_timestamp(kind) and kind.tz is not None, pa.timestamp("us", "UTC")),
 ]
-
-
-def _stored(field: pa.Field, column: pa.ChunkedArray) -> tuple[pa.Field, pa.ChunkedArray]:
-    """A column in a type of DuckDB's, which are nearly those of Arrow."""
-    plain = plain_type(field.type)
-    as_it_is: Stored = [(lambda kind: not _is_unknown(kind), plain)]
-    kind = stored_type(field, plain, [*_OTHERS, *as_it_is], "DuckDB")
-    return field.with_type(kind), stored_as(field, column, kind)
-
-
-DIALECT = Dialect(_DuckdbConnection, DuckdbReading, DuckdbWriting, _stored)

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from kohort.errors import InputError, UnsupportedError
-from kohort.io.databases.connection import AdbcConnection, quoted
-from kohort.io.databases.database_table import Address, DatabaseTable
+from kohort.io.databases import Address, DatabaseTable
 from kohort.io.databases.dialect import (
     DATABASE_TYPE,
-    Dialect,
-    Reading,
+    USUAL,
+    AdbcDatabase,
     Stored,
     Writing,
     plain_type,
+    quoted,
     stored_as,
     stored_type,
 )
-from kohort.io.formats.fitting import refuse_doubles
+from kohort.io.formats.fitting import has_distant_dates, refuse_doubles
 
 # one order of records for all readings: scans start at the first page, and nothing runs side by side
-_STEADY = (
-    "set local synchronize_seqscans = off",
-    "set local max_parallel_workers_per_gather = 0",
-)
+_STEADY = ("set local synchronize_seqscans = off", "set local max_parallel_workers_per_gather = 0")
 _TO_READ = (
     "set transaction isolation level repeatable read, read only",
     "set local idle_in_transaction_session_timeout = 0",
@@ -42,87 +39,108 @@ _STARTED = "pg_postmaster_start_time()::text"
 _DATABASE = "(select oid::int8 from pg_database where datname = current_database())"
 
 
-def _connect(address: Address, *, to_write: bool) -> AdbcConnection:
-    """A connection; libpq finds the password in PGPASSWORD, ~/.pgpass or a service file."""
-    connection = AdbcConnection(
-        address, "adbc_driver_postgresql.dbapi", "PostgreSQL", address.without_driver()
-    )
-    try:
-        for setting in _TO_WRITE if to_write else _TO_READ:
-            connection.run(setting)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
+class Postgresql(AdbcDatabase):
+    """A database of PostgreSQL's; types that Arrow does not have come as text.
 
+    libpq finds the password in PGPASSWORD, ~/.pgpass or a service file.
+    """
 
-def _identity(connection: Any) -> tuple[str, int]:
-    """Which database it is, whatever name leads to it: the number of the server, and that of the database."""
-    may_ask = connection.rows("select has_function_privilege('pg_control_system()', 'execute')")[0][0]
-    server = "(select system_identifier::text from pg_control_system())" if may_ask else _STARTED
-    return connection.rows(f"select {server}, {_DATABASE}")[0]
+    def __init__(self, address: Address, *, to_write: bool) -> None:
+        super().__init__(address, "adbc_driver_postgresql.dbapi", "PostgreSQL", address.without_driver())
+        try:
+            for setting in _TO_WRITE if to_write else _TO_READ:
+                self.run(setting)
+        except BaseException:
+            self.close()
+            raise
 
+    @property
+    def writing(self) -> type[Writing]:
+        return PostgresqlWriting
 
-class PostgresqlReading(Reading):
-    """The records of a statement, with types that Arrow does not have as text."""
+    @property
+    def identity(self) -> tuple[str, int]:
+        """Which database it is, whatever name leads to it: the numbers of the server and of the database."""
+        may_ask = self.rows("select has_function_privilege('pg_control_system()', 'execute')")[0][0]
+        server = "(select system_identifier::text from pg_control_system())" if may_ask else _STARTED
+        return self.rows(f"select {server}, {_DATABASE}")[0]
 
-    def _looked_at(self) -> tuple[pa.Schema, str]:
-        connection, source = self._connection, f"(\n{self._statement}\n) as kohort_source"
-        found = connection.schema(f"select * from {source}")
-        raw = connection.schema(self._statement)  # there, doubles are not refused by the server
-        refuse_doubles(raw.names, str(connection.address))
-        columns = [_selected(field, kind) for field, kind in zip(found, self._types(found.names))]
+    def looked_at(self, statement: str, source: DatabaseTable | None) -> tuple[pa.Schema, str]:
+        asked = f"(\n{statement}\n) as kohort_source"
+        found = self._schema(f"select * from {asked}")
+        refuse_doubles(self._schema(statement).names, str(self.address))  # there, the server refuses none
+        columns = [_selected(field, kind) for field, kind in zip(found, self._types(statement, found.names))]
         schema = pa.schema([field for _, field in columns])
-        self._refuse_matrices(schema, source)
-        return schema, f"select {', '.join(cell for cell, _ in columns)} from {source}"
+        self._refuse_matrices(schema, asked)
+        return schema, f"select {', '.join(cell for cell, _ in columns)} from {asked}"
 
-    def _types(self, names: list[str]) -> list[str]:
+    def _schema(self, statement: str) -> pa.Schema:
+        """The columns that a statement gives, without running it."""
+        with self._cursor(tells=True) as cursor:
+            return cursor.adbc_execute_schema(statement)
+
+    def _types(self, statement: str, names: list[str]) -> list[str]:
         """The types of the columns as SQL has them; the join gives a row of nulls, without any record."""
         asked = ", ".join(f"pg_typeof(s.{quoted(name)})::text" for name in names)
-        joined = f"(select 1) as one left join (\n{self._statement}\n) as s on false"
-        return list(self._connection.rows(f"select {asked} from {joined}")[0])
+        joined = f"(select 1) as one left join (\n{statement}\n) as s on false"
+        return list(self.rows(f"select {asked} from {joined}")[0])
 
     def _refuse_matrices(self, schema: pa.Schema, source: str) -> None:
         """Refuse arrays of several dimensions: the driver would hand them on as flat ones."""
         for name in [field.name for field in schema if pa.types.is_list(field.type)]:
-            deep = f"select 1 from {source} where array_ndims({quoted(name)}) > 1 limit 1"
-            if self._connection.rows(deep):
+            if self.rows(f"select 1 from {source} where array_ndims({quoted(name)}) > 1 limit 1"):
                 raise UnsupportedError(
                     f"Column {name!r} holds arrays of several dimensions, which Kohort does not "
                     "read. Leave it out, or cast it to text in the query."
                 )
 
-    def _parts(self) -> Iterator[pa.RecordBatch]:
-        for batch in super()._parts():
+    def parts(self, select: str, schema: pa.Schema, **options: Any) -> Iterator[pa.RecordBatch]:
+        for batch in super().parts(select, schema, **options):
             _refuse_endless_times(batch)
             yield batch
 
-    def _relations(self, source: DatabaseTable) -> frozenset[Any]:
+    def relations(self, statement: str, source: DatabaseTable) -> frozenset[Any]:
         """The tables that the transaction has read so far, which it has locked."""
-        place = _identity(self._connection)
-        return frozenset((*place, number) for (number,) in self._connection.rows(_RELATIONS))
+        place = self.identity
+        return frozenset((*place, number) for (number,) in self.rows(_RELATIONS))
+
+    @staticmethod
+    def stored(field: pa.Field, column: pa.ChunkedArray) -> tuple[pa.Field, pa.ChunkedArray]:
+        """A column in a type that PostgreSQL has; decimals are text on their way to it."""
+        note = (field.metadata or {}).get(DATABASE_TYPE, b"")
+        kept = {DATABASE_TYPE: note} if note.startswith(b"postgresql ") else {}
+        kind = plain_type(field.type)
+        if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+            kind = pa.list_(stored_type(field, kind.value_type, _STORED, "PostgreSQL"))
+        elif pa.types.is_timestamp(kind):
+            kind = pa.timestamp("us", None if kind.tz is None else "UTC")
+        elif not pa.types.is_decimal(kind):
+            kind = stored_type(field, kind, _STORED, "PostgreSQL")
+        column = stored_as(field, column, kind)
+        if pa.types.is_decimal(kind):
+            kept = kept or {DATABASE_TYPE: f"postgresql numeric({kind.precision},{kind.scale})".encode()}
+            column = column.cast(pa.string())
+        return pa.field(field.name, column.type, metadata=kept or None), column
 
 
-_AS_THEY_ARE = {
-    "boolean",
-    "smallint",
-    "integer",
-    "bigint",
-    "real",
-    "double precision",
-    "text",
-    "character varying",
-    "date",
-    "time without time zone",
-    "timestamp without time zone",
-    "timestamp with time zone",
-    "bytea",
+_COLUMN_TYPES = {
+    pa.bool_(): "boolean",
+    pa.int16(): "smallint",
+    pa.int32(): "integer",
+    pa.int64(): "bigint",
+    pa.float32(): "real",
+    pa.float64(): "double precision",
+    pa.string(): "text",
+    pa.binary(): "bytea",
+    pa.date32(): "date",
+    pa.time64("us"): "time without time zone",
+    pa.timestamp("us"): "timestamp without time zone",
+    pa.timestamp("us", "UTC"): "timestamp with time zone",
 }
+_AS_THEY_ARE = {*_COLUMN_TYPES.values(), "character varying"}
 _TEXTS = ("character", "name", '"char"')
 _ENDLESS = {"bit": "bit varying", "bit[]": "bit varying[]"}  # without a length, bit has one digit
 _LARGEST_DECIMAL = 38
-_DAYS = (-719_162, 2_932_896)  # of the years 1 to 9999
-_MICROSECONDS = (-62_135_596_800_000_000, 253_402_300_799_999_999)
 
 
 def _selected(field: pa.Field, kind: str) -> tuple[str, pa.Field]:
@@ -157,14 +175,7 @@ def _numeric(field: pa.Field) -> tuple[str, pa.DataType]:
 def _refuse_endless_times(batch: pa.RecordBatch) -> None:
     """Refuse dates and times outside of the years 1 to 9999, infinity among them."""
     for field, column in zip(batch.schema, batch.columns):
-        if pa.types.is_timestamp(field.type):
-            (least, most), numbers = _MICROSECONDS, column.cast(pa.int64())
-        elif pa.types.is_date32(field.type):
-            (least, most), numbers = _DAYS, column.cast(pa.int32())
-        else:
-            continue
-        found = pc.min_max(numbers).as_py()
-        if found["min"] is not None and not least <= found["min"] <= found["max"] <= most:
+        if has_distant_dates(column):
             raise InputError(
                 f"Column {field.name!r} has dates or times outside of the years 1 to 9999, such as infinity. "
                 "Replace them in the query, for example by null."
@@ -193,15 +204,13 @@ _GRANTS = (
 class PostgresqlWriting(Writing):
     """A table that is about to be published; an old one is known by its number, and hands on its grants."""
 
-    reading = PostgresqlReading
-
     def _found(self) -> int | None:
         if len(self._name.encode()) > _LONGEST_NAME:
             raise InputError(
                 f"The name of the table is too long: PostgreSQL has {_LONGEST_NAME} bytes for it."
             )
-        address = self._connection.address
-        where = self._connection.rows(_SCHEMA, self._above[0] if self._above else None)
+        address = self._database.address
+        where = self._database.rows(_SCHEMA, self._above[0] if self._above else None)
         if not where:
             raise InputError(f"{address}: there is no schema {'.'.join(self._above)!r}.")
         number, may_create = where[0]
@@ -210,7 +219,7 @@ class PostgresqlWriting(Writing):
                 f"{address}: the user may not create tables in the schema. Ask for CREATE "
                 "on it, or choose another schema."
             )
-        found = self._connection.rows(_TABLE, self._name, number)
+        found = self._database.rows(_TABLE, self._name, number)
         if not found:
             return None
         oid, kind, has_policies, is_owner = found[0]
@@ -223,76 +232,54 @@ class PostgresqlWriting(Writing):
         return oid
 
     def _own_relations(self) -> frozenset[Any]:
-        return frozenset([(*_identity(self._connection), self._old)])
+        return frozenset([(*self._database.identity, self._old)])
 
     def fill(self, schema: pa.Schema, tables: Iterator[pa.Table]) -> None:
         new = self._quoted(self._new)
         columns = ", ".join(f"{quoted(field.name)} {_column_type(field.type)}" for field in schema)
-        self._connection.run(f"create table {new} ({columns})", tells=True)
+        self._database.run(f"create table {new} ({columns})", tells=True)
         where = {"db_schema_name": self._above[0]} if self._above else {}
-        self._connection.append(self._new, schema, tables, **where)
-        if changes := [change for field in schema if (change := self._own_type(field)) is not None]:
-            self._connection.run(f"alter table {new} {', '.join(changes)}")
+        self._database.append(self._new, schema, tables, **where)
+        if changes := [change for field in schema if (change := self._own_type(field))]:
+            self._database.run(f"alter table {new} {', '.join(changes)}")
 
-    def _own_type(self, field: pa.Field) -> str | None:
-        """How a column gets the type that it had in its original; None where that is not known here."""
-        note = (field.metadata or {}).get(DATABASE_TYPE, b"").decode()
-        kind = note.removeprefix("postgresql ")
-        if not kind or self._connection.rows("select to_regtype($1)::text", kind)[0][0] is None:
-            return None
+    def _own_type(self, field: pa.Field) -> str:
+        """How a column gets the type that it had in its original; empty where that is not known here."""
+        kind = (field.metadata or {}).get(DATABASE_TYPE, b"").decode().removeprefix("postgresql ")
+        if not kind or not self._database.rows("select to_regtype($1)::text", kind)[0][0]:
+            return ""
         name = quoted(field.name)
         return f"alter column {name} type {kind} using {name}::{kind}"
 
     def put_in_place(self) -> None:
-        grants = [] if self._old is None else self._connection.rows(_GRANTS, self._old)
+        grants = [] if self._old is None else self._database.rows(_GRANTS, self._old)
         super().put_in_place()
         for privilege, grantee, grantable in grants:
             to = "public" if grantee is None else quoted(grantee)
-            self._connection.run(
+            self._database.run(
                 f"grant {privilege} on {self._quoted(self._name)} to {to}"
                 f"{' with grant option' if grantable else ''}"
             )
 
     def commit(self) -> None:
         """Commit; where the connection is lost meanwhile, the server is asked what came of it."""
-        (number,) = self._connection.rows("select txid_current()")[0]
+        (number,) = self._database.rows("select txid_current()")[0]
         try:
-            self._connection.commit()
-        except InputError as error:
+            self._database.commit()
+        except InputError:
             outcome = self._outcome(number)
-            if outcome is None:
+            if not outcome:
                 raise self._lost() from None
             if outcome != "committed":
-                raise error
+                raise
 
-    def _outcome(self, number: int) -> str | None:
-        """What became of a transaction: committed, aborted; None if the server does not say."""
-        try:
-            asking = _connect(self._connection.address, to_write=False)
-        except InputError:
-            return None
-        try:
-            return asking.rows("select txid_status($1)", number)[0][0]
-        except InputError:
-            return None
-        finally:
-            asking.close()
+    def _outcome(self, number: int) -> str:
+        """What became of a transaction: committed, aborted; empty if the server does not say."""
+        with suppress(InputError), closing(Postgresql(self._database.address, to_write=False)) as asking:
+            return asking.rows("select txid_status($1)", number)[0][0] or ""
+        return ""
 
 
-_COLUMN_TYPES = {
-    pa.bool_(): "boolean",
-    pa.int16(): "smallint",
-    pa.int32(): "integer",
-    pa.int64(): "bigint",
-    pa.float32(): "real",
-    pa.float64(): "double precision",
-    pa.string(): "text",
-    pa.binary(): "bytea",
-    pa.date32(): "date",
-    pa.time64("us"): "time",
-    pa.timestamp("us"): "timestamp",
-    pa.timestamp("us", "UTC"): "timestamp with time zone",
-}
 _STORED: Stored = [
     (pa.types.is_boolean, pa.bool_()),
     (pa.types.is_int8, pa.int16()),
@@ -300,44 +287,13 @@ _STORED: Stored = [
     (pa.types.is_int16, pa.int16()),
     (pa.types.is_uint16, pa.int32()),
     (pa.types.is_int32, pa.int32()),
-    (pa.types.is_uint64, pa.decimal128(20, 0)),
+    *USUAL,
     (pa.types.is_integer, pa.int64()),
     (pa.types.is_float64, pa.float64()),
     (pa.types.is_floating, pa.float32()),
-    (pa.types.is_null, pa.string()),
-    (pa.types.is_string, pa.string()),
-    (pa.types.is_large_string, pa.string()),
-    (pa.types.is_string_view, pa.string()),
-    (pa.types.is_binary, pa.binary()),
-    (pa.types.is_large_binary, pa.binary()),
-    (pa.types.is_binary_view, pa.binary()),
-    (pa.types.is_fixed_size_binary, pa.binary()),
-    (pa.types.is_date, pa.date32()),
-    (pa.types.is_time, pa.time64("us")),
 ]
 
 
-def _stored(field: pa.Field, column: pa.ChunkedArray) -> tuple[pa.Field, pa.ChunkedArray]:
-    """A column in a type that PostgreSQL has; decimals are text on their way to it."""
-    note = (field.metadata or {}).get(DATABASE_TYPE, b"")
-    kept = {DATABASE_TYPE: note} if note.startswith(b"postgresql ") else {}
-    kind = plain_type(field.type)
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        kind = pa.list_(stored_type(field, kind.value_type, _STORED, "PostgreSQL"))
-    elif pa.types.is_timestamp(kind):
-        kind = pa.timestamp("us", None if kind.tz is None else "UTC")
-    elif not pa.types.is_decimal(kind):
-        kind = stored_type(field, kind, _STORED, "PostgreSQL")
-    column = stored_as(field, column, kind)
-    if pa.types.is_decimal(kind):
-        kept = kept or {DATABASE_TYPE: f"postgresql numeric({kind.precision},{kind.scale})".encode()}
-        column = column.cast(pa.string())
-    return pa.field(field.name, column.type, metadata=kept or None), column
-
-
 def _column_type(kind: pa.DataType) -> str:
-    """The type of a column as SQL has it, for a type that `_stored` gives."""
+    """The type of a column as SQL has it, for a type that `stored` gives."""
     return f"{_column_type(kind.value_type)}[]" if pa.types.is_list(kind) else _COLUMN_TYPES[kind]
-
-
-DIALECT = Dialect(_connect, PostgresqlReading, PostgresqlWriting, _stored)

@@ -6,22 +6,36 @@ what they cannot hold, is said here once: lists of suffixes and options everywhe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
 from kohort.errors import InputError, UnsupportedError
-from kohort.io.folders import Files
-from kohort.io.source_file import COMPRESSIONS, SourceFile, plain_suffix, text_size
+from kohort.io.source_file import COMPRESSIONS, Files, SourceFile, plain_suffix, text_size
 
 if TYPE_CHECKING:
     from kohort.io.formats.fitting import Slices
 
 _IN_MEMORY = 2  # bytes in memory per byte of text
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The layout of a text table: what must be known before it can be read. Other formats have none.
+
+    header       the names of the columns: the first line, or invented ones
+    blank_lines  empty lines before the first one that holds anything
+    """
+
+    encoding: str = ""
+    delimiter: str = ""
+    header: Sequence[str] = ()
+    blank_lines: int = 0
+    has_header: bool = True
 
 
 @dataclass(frozen=True)
@@ -38,15 +52,15 @@ class How:
     sheet: str | int | None = None
     header: bool | None = None
     header_option: str = "header"
-    layout: Any = None
+    layout: Layout = Layout()
 
 
 @dataclass(frozen=True, eq=False)
 class Read:
-    """A table as it was in its file; `layout` is that of text."""
+    """A table as it was in its file."""
 
     table: pa.Table
-    layout: Any = None
+    layout: Layout = Layout()
     notes: tuple[str, ...] = ()
 
 
@@ -57,13 +71,16 @@ class Reader:
     schema    the columns and their types, as if the file were read whole
     batches   reads some columns
     expected  about how many records there are
-    layout    that of text
     """
 
     schema: pa.Schema
     batches: Callable[[Path, Sequence[str]], Iterator[pa.RecordBatch]]
     expected: int = 0
-    layout: Any = None
+    layout: Layout = Layout()
+
+
+class ReadWhole(Exception):
+    """Why a file is not read in batches, in words."""
 
 
 class FormatModule(Protocol):
@@ -73,8 +90,8 @@ class FormatModule(Protocol):
         """All records of a file."""
         ...
 
-    def open_in_batches(self, source: SourceFile, how: How) -> Reader | str:
-        """Look at a file that will be read in batches; or why it is read whole, in words.
+    def open_in_batches(self, source: SourceFile, how: How) -> Reader:
+        """Look at a file that will be read in batches; raises ReadWhole for one that is not.
 
         Formats whose files are only read as a whole lack this function."""
         ...
@@ -95,7 +112,7 @@ class Format:
     holds_lists   whether a cell can be a list
     lacks_keys    whether a record may lack columns that others have
     needs         the extra that has its library; empty: none
-    not_written   suffixes that are read only, with what they are and the suffix to write instead
+    instead       the suffix to write where its files are read only; empty: they are written, too
     """
 
     name: str
@@ -109,12 +126,12 @@ class Format:
     holds_lists: bool = False
     lacks_keys: bool = False
     needs: str = ""
-    not_written: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    instead: str = ""
 
     @property
     def offered(self) -> bool:
         """Whether everybody can write it, with nothing else to install."""
-        return not self.needs and self.suffixes[0] not in self.not_written
+        return not self.needs and not self.instead
 
     @property
     def code(self) -> FormatModule:
@@ -125,36 +142,18 @@ class Format:
         """The bytes that a table takes in memory, estimated by the size of its file or by what that says."""
         if self.compressible:
             return text_size(path) * _IN_MEMORY
-        estimate = getattr(self.code, "bytes_in_memory", None)
-        return path.stat().st_size if estimate is None else estimate(path)
+        return getattr(self.code, "bytes_in_memory", lambda path: path.stat().st_size)(path)
 
 
+_TEXT = ("delimiter", "encoding", "header")
 FORMATS = (
-    Format(
-        "csv",
-        "delimited text",
-        (".csv", ".tsv", ".txt"),
-        "delimited",
-        options=("delimiter", "encoding", "header"),
-        compressible=True,
-    ),
+    Format("csv", "delimited text", (".csv", ".tsv", ".txt"), "delimited", _TEXT, compressible=True),
     Format("parquet", "Parquet", (".parquet",), "parquet", holds_all=True, holds_lists=True),
     Format("arrow", "Arrow", (".arrow", ".feather", ".ipc"), "arrow", holds_all=True, holds_lists=True),
-    Format("orc", "ORC", (".orc",), "orc", not_written={".orc": ("ORC files (.orc)", ".parquet")}),
+    Format("orc", "ORC files", (".orc",), "orc", instead=".parquet"),
+    Format("excel", "Excel workbooks", (".xlsx",), "excel", ("sheet", "header"), whole=True),
     Format(
-        "excel",
-        "Excel workbooks",
-        (".xlsx", ".xls"),
-        "excel",
-        options=("sheet", "header"),
-        whole=True,
-        not_written={".xls": ("Old Excel files (.xls)", ".xlsx")},
-    ),
-    Format(
-        "jsonl",
-        "JSON lines",
-        (".jsonl", ".ndjson", ".json"),
-        "json_lines",
+        *("jsonl", "JSON lines", (".jsonl", ".ndjson", ".json"), "json_lines"),
         compressible=True,
         holds_lists=True,
         lacks_keys=True,
@@ -169,22 +168,25 @@ def format_of(path: str | Path) -> Format:
     """The format that a file's extension stands for."""
     path = Path(path)
     kind = SUFFIXES.get(plain_suffix(path))
-    compressed = path.suffix.lower() in COMPRESSIONS
-    if kind is None or (compressed and not kind.compressible):
-        titles = [known.title for known in FORMATS if known.compressible]
+    if kind is not None and (kind.compressible or path.suffix.lower() not in COMPRESSIONS):
+        return kind
+    if path.suffix.lower() == ".xls":
         raise UnsupportedError(
-            f"{path.name}: unknown extension. Known: {', '.join(SUFFIXES)}; {' and '.join(titles)} "
-            f"also with {', '.join(COMPRESSIONS)} after it."
+            f"{path.name} is an old Excel file. Open it in a spreadsheet program and save it as .xlsx."
         )
-    return kind
+    titles = [known.title for known in FORMATS if known.compressible]
+    raise UnsupportedError(
+        f"{path.name}: unknown extension. Known: {', '.join(SUFFIXES)}; {' and '.join(titles)} "
+        f"also with {', '.join(COMPRESSIONS)} after it."
+    )
 
 
 def format_to_write(path: str | Path) -> Format:
     """The format of a file that is written; one that is read only is refused."""
-    kind, suffix = format_of(path), Path(path).suffix.lower()
-    if suffix in kind.not_written:
-        what, instead = kind.not_written[suffix]
-        raise UnsupportedError(f"{what} can be read, not written. Write {instead} instead.")
+    kind = format_of(path)
+    if kind.instead:
+        what = f"{kind.title} ({Path(path).suffix.lower()})"
+        raise UnsupportedError(f"{what} can be read, not written. Write {kind.instead} instead.")
     return kind
 
 

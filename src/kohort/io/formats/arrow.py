@@ -22,7 +22,7 @@ def read(source: SourceFile, how: How) -> Read:
         return Read(_opened(file).read_all())
 
 
-def open_in_batches(source: SourceFile, how: How) -> Reader | str:
+def open_in_batches(source: SourceFile, how: How) -> Reader:
     """The same records in batches."""
     with pa.OSFile(os.fspath(source)) as file:
         schema = _opened(file).schema

@@ -14,19 +14,10 @@ import pyarrow as pa
 import pyarrow.csv
 
 from kohort.errors import InputError, UnsupportedError, counted
-from kohort.io.formats import How, Read, Reader
-from kohort.io.formats.fitting import (
-    Slices,
-    has_no_text,
-    write_text,
-)
-from kohort.io.formats.text_layout import Layout, checked_delimiter, layout_of, open_text
-from kohort.io.source_file import (
-    SourceFile,
-    in_arrow_memory,
-    open_bytes,
-    plain_suffix,
-)
+from kohort.io.formats import How, Layout, Read, Reader, ReadWhole
+from kohort.io.formats.fitting import Slices, has_no_text, write_text
+from kohort.io.formats.text_layout import checked_delimiter, layout_of, open_text
+from kohort.io.source_file import SourceFile, in_arrow_memory, open_bytes, plain_suffix
 from kohort.late import LateModule
 
 if TYPE_CHECKING:
@@ -58,11 +49,11 @@ def read(source: SourceFile, how: How) -> Read:
     return Read(pa.table(columns, names=layout.header), layout)
 
 
-def open_in_batches(source: SourceFile, how: How) -> Reader | str:
+def open_in_batches(source: SourceFile, how: How) -> Reader:
     """The same records in batches, of text in UTF-8."""
     layout = layout_of(source, how)
     if layout.encoding not in ("utf-8", "utf-8-sig"):
-        return f"text in {layout.encoding} is read whole"
+        raise ReadWhole(f"text in {layout.encoding} is read whole")
     types, rows_in_sample = _column_types(source, layout)
     schema = pa.schema([(name, types[name]) for name in layout.header])
     expected = rows_in_sample * source.stat().st_size // SAMPLE_BYTES
@@ -85,10 +76,8 @@ def _batches(
                     yield batch.select(names)
                 batch = following
     if batch is not None:
-        _refuse_open_quote(path, layout, batch.column(last))
-        end = _without_doubtful_end(path, layout, pa.chunked_array([batch.column(last)]))
         place = batch.schema.get_field_index(last)
-        batch = batch.set_column(place, last, end.unify_dictionaries().combine_chunks())
+        batch = batch.set_column(place, last, _checked_end(path, layout, batch.column(place)))
         yield batch.select(names)
 
 
@@ -177,10 +166,7 @@ def _options(layout: Layout, types: dict[str, pa.DataType], *, block_bytes: int)
             ignore_empty_lines=len(layout.header) > 1,  # in a single column, one is a null
         ),
         "convert_options": pa.csv.ConvertOptions(
-            column_types=types,
-            null_values=[""],
-            strings_can_be_null=True,
-            quoted_strings_can_be_null=False,
+            column_types=types, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=False
         ),
     }
 
@@ -201,40 +187,26 @@ def _hardly_repeats(distinct: int, values: int, share: float) -> bool:
     return values >= FEW_VALUES and distinct > share * values
 
 
-def _refuse_open_quote(path: Path, layout: Layout, cells: pa.ChunkedArray | pa.Array) -> None:
-    """Refuse a quote that is never closed: it would swallow all records after it.
+def _checked_end(path: Path, layout: Layout, cells: pa.Array) -> pa.Array:
+    """The last cells of the last column, as they should be.
 
-    The swallowed ones are in the last of the cells; a proper last cell with line ends in it is followed
-    by its closing quote.
+    A quote that is never closed is refused: it would swallow all records after it, into the very last cell. A
+    proper last cell with line ends in it is followed by its closing quote. An empty text is a missing one
+    where the text ends right behind a delimiter: Arrow errs there, if the cell before it is quoted.
     """
     last = cells[-1].as_py() if len(cells) else None
-    if last is None or "\n" not in last:
-        return
-    ending = ""
+    if last is None or (last != "" and "\n" not in last):
+        return cells
+    end = ending = ""
     with open_text(path, layout.encoding) as stream:
         while text := stream.read(1 << 20):
-            ending = (ending + text)[-1000:].rstrip("\r\n") or ending
-    if not ending.endswith('"'):
-        raise InputError(
-            f"{path}: a quote is opened and never closed, within the last "
-            f"{counted(last.count(chr(10)), 'line')}."
-        )
-
-
-def _without_doubtful_end(path: Path, layout: Layout, cells: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The cells of the last column, the last one missing where the text ends right behind a delimiter.
-
-    Arrow takes it for an empty text there, if the cell before it is quoted and no line end follows.
-    """
-    if not len(cells) or cells[-1].as_py() != "":
-        return cells
-    ending = ""
-    with open_text(path, layout.encoding) as stream:
-        while text := stream.read(1 << 20):
-            ending = text[-1]
-    if ending != layout.delimiter:
-        return cells
-    return pa.chunked_array([*cells.slice(0, len(cells) - 1).chunks, pa.nulls(1, cells.type)])
+            end, ending = text[-1], (ending + text)[-1000:].rstrip("\r\n") or ending
+    if last == "" and end == layout.delimiter:
+        return pa.concat_arrays([cells.slice(0, len(cells) - 1), pa.nulls(1, cells.type)])
+    if last != "" and not ending.endswith('"'):
+        lines = counted(last.count("\n"), "line")
+        raise InputError(f"{path}: a quote is opened and never closed, within the last {lines}.")
+    return cells
 
 
 def _explanation(path: Path, layout: Layout) -> InputError:

@@ -6,14 +6,15 @@ import datetime
 import io
 import logging
 import os
-import struct
+import posixpath
+import re
 import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from xml.etree import ElementTree
 from xml.parsers import expat
 
@@ -35,9 +36,7 @@ from kohort.io.formats.fitting import (
     refuse_distant_dates,
     times_as_text,
 )
-from kohort.io.formats.header import invented_names, refuse_doubtful_header
-from kohort.io.formats.text_layout import HEADER_RECORDS
-from kohort.io.formats.workbook_flaws import SheetFlaws, xls_flaws, xlsx_flaws
+from kohort.io.formats.text_layout import HEADER_RECORDS, invented_names, refuse_doubtful_header
 from kohort.io.source_file import SourceFile
 
 MOST_RECORDS, MOST_COLUMNS, LONGEST_CELL = 1_048_575, 16_384, 32_767
@@ -59,7 +58,7 @@ def read(source: SourceFile, how: How) -> Read:
     try:
         book = fastexcel.read_excel(os.fspath(source))
         chosen = choose_sheet(source, book, how.sheet)
-        refuse_flaws(source, chosen)
+        refuse_flaws(source, chosen.name)
         with by_polars("Reading an Excel workbook"):
             frame = pl.read_excel(
                 os.fspath(source),
@@ -132,12 +131,12 @@ def write(slices: Slices, path: Path, delimiter: str | None) -> None:
 
 
 def _write_cells(book: Any, sheet: Any, part: pa.Table, first_row: int) -> None:
-    for index, field in enumerate(part.schema):
-        write = _cell_writer(book, sheet, field.type)
+    for index, about in enumerate(part.schema):
+        write = _cell_writer(book, sheet, about.type)
         for row, value in enumerate(_python_values(part.column(index)), start=first_row):
             if value is not None and write(row, index, value):
                 raise UnsupportedError(
-                    f"Column {field.name!r} has text of over {LONGEST_CELL:,} characters, "
+                    f"Column {about.name!r} has text of over {LONGEST_CELL:,} characters, "
                     "more than an Excel cell holds. Write CSV or Parquet."
                 )
 
@@ -197,25 +196,20 @@ def _is_unfit(column: pa.ChunkedArray) -> bool:
     return least is not None and least.year < 1900
 
 
-_NOT_XLSX = (
-    zipfile.BadZipFile,
-    zlib.error,
-    RuntimeError,
-    StopIteration,
-    ElementTree.ParseError,
-    expat.ExpatError,
+_DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, ElementTree.ParseError, expat.ExpatError),
+    *(RuntimeError, StopIteration, LookupError, ValueError),
 )
-_NOT_XLS = (LookupError, ValueError, struct.error)
 _NAMED = 3  # areas of merged cells in a message
 
 
 @dataclass(frozen=True)
 class ChosenSheet:
-    """A sheet: its place in the workbook, its first row as it stands, and what to say about the choice."""
+    """A sheet: its first row as it stands, whether it is shown, and what to say about the choice."""
 
     name: str
-    place: int
     header: list[str | None]
+    visible: bool
     notes: tuple[str, ...] = ()
 
 
@@ -225,24 +219,24 @@ def choose_sheet(path: Path, book: fastexcel.ExcelReader, sheet: str | int | Non
     if isinstance(sheet, str):
         if sheet not in names:
             raise InputError(f"{path} has no sheet {sheet!r}. {did_you_mean(sheet, names)}")
-        return _sheet(book, names.index(sheet))[0]
+        return _sheet(book, names.index(sheet))
     if sheet is not None:
         if not 0 <= sheet < len(names):
             raise InputError(f"{path} has {counted(len(names), 'sheet')}; sheet {sheet} is not among them.")
-        return _sheet(book, sheet)[0]
+        return _sheet(book, sheet)
     for place in range(len(names)):
-        chosen, visible = _sheet(book, place)
-        if visible:
-            return ChosenSheet(chosen.name, place, chosen.header, _notes(path, names, place))
+        chosen = _sheet(book, place)
+        if chosen.visible:
+            return replace(chosen, notes=_notes(path, names, place))
     raise InputError(f"{path}: every sheet is hidden. Name the one to read (--sheet).")
 
 
-def _sheet(book: fastexcel.ExcelReader, place: int) -> tuple[ChosenSheet, bool]:
-    """A sheet and whether it is shown. Its header is as it stands: reading as a table renames doubles."""
+def _sheet(book: fastexcel.ExcelReader, place: int) -> ChosenSheet:
+    """A sheet with its header as it stands: reading as a table renames doubles."""
     loaded = book.load_sheet(place, header_row=None, n_rows=1, dtypes="string")
     row = loaded.to_arrow()
     header = [column[0].as_py() for column in row.columns] if row.num_rows else []
-    return ChosenSheet(loaded.name, place, header), loaded.visible == "visible"
+    return ChosenSheet(loaded.name, header, loaded.visible == "visible")
 
 
 def _notes(path: Path, names: list[str], place: int) -> tuple[str, ...]:
@@ -256,10 +250,9 @@ def _notes(path: Path, names: list[str], place: int) -> tuple[str, ...]:
     )
 
 
-def refuse_flaws(path: Path, sheet: ChosenSheet) -> None:
+def refuse_flaws(path: Path, sheet: str) -> None:
     """Refuse merged cells and cells that lack their value, by where they are and how many."""
-    flaws = _flaws(path, sheet)
-    where = f"{path}, sheet {sheet.name!r}"
+    flaws, where = _flaws(path, sheet), f"{path}, sheet {sheet!r}"
     if flaws.merged:
         named = ", ".join(flaws.merged[:_NAMED]) + (", ..." if len(flaws.merged) > _NAMED else "")
         raise InputError(
@@ -268,28 +261,152 @@ def refuse_flaws(path: Path, sheet: ChosenSheet) -> None:
         )
     if flaws.errors:
         raise InputError(
-            f"{where}: {counted(flaws.errors.total(), 'cell holds', 'cells hold')} an error such as #DIV/0! "
-            f"or #N/A, by column: {_by_column(flaws.errors)}. Correct them, or clear those that mean a "
-            "missing value."
+            f"{where}: {_by_column(flaws.errors, 'an error such as #DIV/0! or #N/A')}. Correct them, or "
+            "clear those that mean a missing value."
         )
     if flaws.uncalculated:
-        cells = counted(flaws.uncalculated.total(), "cell holds", "cells hold")
         raise InputError(
-            f"{where}: {cells} a formula without its result, by column: {_by_column(flaws.uncalculated)}. "
-            "Open the file in a spreadsheet program and save it, so that they are calculated."
+            f"{where}: {_by_column(flaws.uncalculated, 'a formula without its result')}. Open the file in a "
+            "spreadsheet program and save it, so that they are calculated."
         )
 
 
-def _by_column(cells: Counter[str]) -> str:
-    return ", ".join(f"{letters} ({number:,})" for letters, number in sorted(cells.items()))
+def _by_column(cells: Counter[str], what: str) -> str:
+    columns = ", ".join(f"{letters} ({number:,})" for letters, number in sorted(cells.items()))
+    return f"{counted(cells.total(), 'cell holds', 'cells hold')} {what}, by column: {columns}"
 
 
-def _flaws(path: Path, sheet: ChosenSheet) -> SheetFlaws:
+def _flaws(path: Path, sheet: str) -> SheetFlaws:
     try:
-        if zipfile.is_zipfile(os.fspath(path)):
-            return xlsx_flaws(path, sheet.name)
-        return xls_flaws(path, sheet.place)
-    except (*_NOT_XLSX, *_NOT_XLS):
+        return sheet_flaws(path, sheet)
+    except _DAMAGED:
         raise InputError(
             f"{path} cannot be checked for merged cells and errors. Save it as an Excel workbook (.xlsx)."
         ) from None
+
+
+# What readers of Excel pass over in silence: merged cells, errors and formulas without a result.
+#
+# A reader gives the value of merged cells for the first of them only, and nothing for a cell with an error or
+# with a formula that was never calculated. So they are looked for in the file itself.
+
+
+_RELATIONS = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
+_NO_RESULT = rb"/(?:\w+:)?f?>\s*<(?:(?:\w+:)?v\s*/>|(?:\w+:)?v>\s*</|/(?:\w+:)?c>)"
+_SUSPICIOUS = re.compile(rb"""mergeCell|\bt\s*=\s*["']e["']|""" + _NO_RESULT)
+_BLOCK = 1 << 20
+_OVERLAP = 64  # more bytes than anything that is looked for
+
+
+@dataclass
+class SheetFlaws:
+    """Areas of merged cells, such as A2:A4, and per column (by its letters) how many cells lack a value.
+
+    errors        cells that hold an error
+    uncalculated  cells with a formula of which the file has no result
+    """
+
+    merged: list[str] = field(default_factory=list)
+    errors: Counter[str] = field(default_factory=Counter)
+    uncalculated: Counter[str] = field(default_factory=Counter)
+
+
+def sheet_flaws(path: Path, sheet: str) -> SheetFlaws:
+    """The flaws of one sheet of an .xlsx file. KeyError or ParseError if it is not one.
+
+    The whole sheet is parsed only if some of its bytes look like a flaw: that is rare, and parsing is slow.
+    """
+    with zipfile.ZipFile(os.fspath(path)) as file:
+        part = _part_of(file, sheet)
+        with file.open(part) as stream:
+            if not _looks_suspicious(stream):
+                return SheetFlaws()
+        with file.open(part) as stream:
+            return _parsed(stream)
+
+
+def _part_of(file: zipfile.ZipFile, sheet: str) -> str:
+    """The name of the part that holds a sheet, by the relations that the format demands."""
+    book = next(target for kind, target in _relations(file, "").values() if kind.endswith("/officeDocument"))
+    targets = _relations(file, book)
+    for element in ElementTree.fromstring(file.read(book)).iter():
+        if _plain(element.tag) == "sheet" and element.get("name") == sheet:
+            identifiers = [value for name, value in element.attrib.items() if name.endswith("}id")]
+            return targets[identifiers[0]][1]
+    raise KeyError(sheet)
+
+
+def _relations(file: zipfile.ZipFile, part: str) -> dict[str, tuple[str, str]]:
+    """Type and target of each identifier that a part refers to; the package itself is the part ''."""
+    folder, name = posixpath.split(part)
+    listed = ElementTree.fromstring(file.read(posixpath.join(folder, "_rels", f"{name}.rels")))
+    return {
+        relation.get("Id", ""): (relation.get("Type", ""), _resolved(folder, relation.get("Target", "")))
+        for relation in listed.iter(_RELATIONS)
+    }
+
+
+def _resolved(folder: str, target: str) -> str:
+    return posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
+
+
+def _looks_suspicious(stream: IO[bytes]) -> bool:
+    end = b""
+    while block := stream.read(_BLOCK):
+        if not end and block.startswith((b"\xff\xfe", b"\xfe\xff")):  # UTF-16: bytes tell nothing
+            return True
+        if _SUSPICIOUS.search(end + block):
+            return True
+        end = block[-_OVERLAP:]
+    return False
+
+
+def _parsed(stream: IO[bytes]) -> SheetFlaws:
+    search = _Search()
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = search.start
+    parser.CharacterDataHandler = search.text
+    parser.EndElementHandler = search.end
+    parser.ParseFile(stream)
+    return search.flaws
+
+
+class _Search:
+    """Looks for flaws while the elements of a sheet pass by."""
+
+    def __init__(self) -> None:
+        self.flaws = SheetFlaws()
+        self._tag = self._column = ""
+        self._formula = self._result = False
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        self._tag = _plain(name)
+        if self._tag == "c":
+            self._column = re.sub("[^A-Z]", "", attributes.get("r", "")) or "?"
+            self._formula = False
+            self._result = attributes.get("t") == "str"  # a formula's text, which may be empty
+            if attributes.get("t") == "e":
+                self.flaws.errors[self._column] += 1
+        elif self._tag == "f":
+            self._formula = True
+        elif self._tag == "mergeCell" and _is_area(attributes.get("ref", "")):
+            self.flaws.merged.append(attributes["ref"])
+
+    def text(self, text: str) -> None:
+        self._result |= self._tag == "v" and bool(text.strip())
+
+    def end(self, name: str) -> None:
+        self._tag = ""
+        if _plain(name) == "c" and self._formula and not self._result:
+            self.flaws.uncalculated[self._column] += 1
+
+
+def _is_area(reference: str) -> bool:
+    """Whether a reference is of more than one cell."""
+    first, _, last = reference.partition(":")
+    return bool(last) and first != last
+
+
+def _plain(name: str) -> str:
+    """A tag without its namespace, which is written {address}tag or prefix:tag."""
+    return re.split("[}:]", name)[-1]

@@ -101,19 +101,17 @@ def is_not_encoded_text(kind: pa.DataType) -> bool:
     return not (pa.types.is_string(kind.value_type) or pa.types.is_large_string(kind.value_type))
 
 
+def is_bytes(kind: pa.DataType) -> bool:
+    """Whether a type is one of raw bytes."""
+    plain = pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+    return plain or pa.types.is_fixed_size_binary(kind) or pa.types.is_binary_view(kind)
+
+
 def holds_bytes(kind: pa.DataType) -> bool:
     """Whether there are raw bytes in the type, at any depth."""
     if pa.types.is_nested(kind):
         return any(holds_bytes(kind.field(index).type) for index in range(kind.num_fields))
-    return any(
-        test(kind)
-        for test in (
-            pa.types.is_binary,
-            pa.types.is_large_binary,
-            pa.types.is_fixed_size_binary,
-            pa.types.is_binary_view,
-        )
-    )
+    return is_bytes(kind)
 
 
 def has_no_text(kind: pa.DataType) -> bool:
@@ -218,7 +216,7 @@ def write_text(
 
 def refuse_distant_dates(table: pa.Table, format_name: str) -> None:
     """Refuse dates and times that have no text of the usual form, since their year is not 1 to 9999."""
-    names = [repr(name) for name in table.column_names if _has_distant_dates(table.column(name))]
+    names = [repr(name) for name in table.column_names if has_distant_dates(table.column(name), margin=1)]
     if names:
         raise UnsupportedError(
             f"{format_name} cannot hold dates outside the years 1 to 9999, as in {', '.join(names)}. "
@@ -226,17 +224,20 @@ def refuse_distant_dates(table: pa.Table, format_name: str) -> None:
         )
 
 
-def _has_distant_dates(column: pa.ChunkedArray) -> bool:
+def has_distant_dates(column: pa.ChunkedArray | pa.Array, *, margin: int = 0) -> bool:
+    """Whether some of the dates and times are outside the years 1 to 9999.
+
+    margin  by how many days a time zone may move the ends
+    """
     kind = _values(column.type)
     if pa.types.is_date32(kind):
-        per_day, margin = 1, 0
+        per_day, integer, margin = 1, pa.int32(), 0
     elif pa.types.is_date64(kind):
-        per_day, margin = _PER_DAY["ms"], 0
+        per_day, integer, margin = _PER_DAY["ms"], pa.int64(), 0
     elif pa.types.is_timestamp(kind):
-        per_day, margin = _PER_DAY[kind.unit], int(kind.tz is not None)  # zones move the ends by hours
+        per_day, integer, margin = _PER_DAY[kind.unit], pa.int64(), margin * (kind.tz is not None)
     else:
         return False
-    integer = pa.int32() if pa.types.is_date32(kind) else pa.int64()
     ends = pc.min_max(column.cast(kind).cast(integer)).as_py()
     if ends["min"] is None:
         return False

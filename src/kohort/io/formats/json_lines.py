@@ -13,13 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from kohort.errors import InputError
-from kohort.io.formats import How, Read, Reader
-from kohort.io.formats.fitting import (
-    Slices,
-    by_polars,
-    holds_bytes,
-    write_text,
-)
+from kohort.io.formats import How, Read, Reader, ReadWhole
+from kohort.io.formats.fitting import Slices, by_polars, holds_bytes, write_text
 from kohort.io.json_text import parse_json
 from kohort.io.source_file import SourceFile, open_bytes
 from kohort.late import LateModule
@@ -103,7 +98,7 @@ _BOTH_NUMBERS = {pl.Int64(), pl.Float64()}
 Schema = dict[str, Any]
 
 
-def open_in_batches(source: SourceFile, how: How) -> Reader | str:
+def open_in_batches(source: SourceFile, how: How) -> Reader:
     """The same records in batches: all lines are read once to learn the types, and then for the records."""
     schema: Schema = {}
     n_records = 0
@@ -114,10 +109,10 @@ def open_in_batches(source: SourceFile, how: How) -> Reader | str:
         for name, kind in frame.schema.items():
             joined = _joined(schema.get(name, pl.Null()), kind)
             if joined is None:
-                return f"the values of {name!r} are not all of one kind"
+                raise ReadWhole(f"the values of {name!r} are not all of one kind")
             schema[name] = joined
     if odd := [name for name, kind in schema.items() if kind.is_integer() and kind not in WHOLE_NUMBERS]:
-        return f"{odd[0]!r} has numbers of more than 64 bits"
+        raise ReadWhole(f"{odd[0]!r} has numbers of more than 64 bits")
     types = pl.DataFrame(schema=schema).to_arrow().schema
     return Reader(types, partial(_batches, schema), n_records)
 

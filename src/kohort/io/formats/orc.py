@@ -18,7 +18,7 @@ def read(source: SourceFile, how: How) -> Read:
     return Read(orc.ORCFile(os.fspath(source)).read())
 
 
-def open_in_batches(source: SourceFile, how: How) -> Reader | str:
+def open_in_batches(source: SourceFile, how: How) -> Reader:
     """The same records in batches."""
     file = orc.ORCFile(os.fspath(source))
     return Reader(file.schema, _batches, file.nrows)

@@ -33,7 +33,7 @@ def read(source: SourceFile, how: How) -> Read:
         return Read(file.read())
 
 
-def open_in_batches(source: SourceFile, how: How) -> Reader | str:
+def open_in_batches(source: SourceFile, how: How) -> Reader:
     """The same records in batches; texts that repeat come as dictionaries."""
     with pq.ParquetFile(os.fspath(source)) as file:
         schema, n_records = file.schema_arrow, file.metadata.num_rows

@@ -7,7 +7,7 @@ from typing import Any
 from kohort.errors import counted
 from kohort.report import charts
 from kohort.report.dossier.chapters import BLANK, Chapter, answers, holds_word
-from kohort.report.page import Figure, Section, Table, drawn
+from kohort.report.page import Figure, Section, Table, drawn, said_in
 from kohort.report.sections import promises_table
 from kohort.report.sentences import percent
 
@@ -68,16 +68,12 @@ def _measured_risk(risk: dict[str, Any]) -> Section:
             if measure in found["after"]:
                 chances = [percent(found[side][measure]) for side in ("before", "after") if side in found]
                 rows.append([f"{name}: {what}", words, *chances])
-    sentences = [
-        risk[name]["sentence"]
-        for name in ("uniqueness", "k_map", "population_uniqueness", "sampling_weights", "dominance")
-        if risk.get(name) and "sentence" in risk[name]
-    ]
+    names = ("uniqueness", "k_map", "population_uniqueness", "sampling_weights", "dominance")
     head = ["adversary", "measure", "original", "release"]
     if rows and len(rows[0]) < len(head):
         head.remove("original")
     tables = [Table(head, rows)] if rows else []
-    return Section("measured", "Risk that was measured", sentences, tables=tables)
+    return Section("measured", "Risk that was measured", said_in(risk, names), tables=tables)
 
 
 def knowledge_chapter(facts: dict[str, Any]) -> Chapter | None:

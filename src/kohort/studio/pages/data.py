@@ -8,15 +8,14 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import Response
 
-from kohort.errors import KohortError
+from kohort.errors import InputError
 from kohort.io.databases import database
-from kohort.studio.pages.page import Page, back_to, form_of
+from kohort.studio.pages.page import Page, form_of
 from kohort.studio.session import Session
 from kohort.studio.source import Shape, Source, shape_in
-from kohort.studio.spec_text import read_project
-from kohort.studio.uploads import Refused, receive, refuse_bomb
+from kohort.studio.spec_text import read_project, spec_text
+from kohort.studio.uploads import receive, refuse_bomb
 
 __all__ = ["BUILTIN", "PAGE", "open_builtin", "open_path", "typed_path", "uploaded"]
 
@@ -41,24 +40,24 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
     }
 
 
-async def _open_path(session: Session, request: Request) -> Response:
+async def _open_path(session: Session, request: Request) -> None:
     form = await form_of(request)
-    path = typed_path(session, request, form)
-    if path is not None:
-        said = form.get("header", "")
-        open_path(session, path, header=_HEADERS.get(said), baskets=Shape() if said == "baskets" else None)
-    return back_to(session, "data")
+    path, said = typed_path(request, form), form.get("header", "")
+    open_path(session, path, header=_HEADERS.get(said), baskets=Shape() if said == "baskets" else None)
 
 
-def typed_path(session: Session, request: Request, form: dict[str, str]) -> Path | None:
-    """The path that was typed; None, with a message, where there is none or paths are not allowed."""
-    if not request.app.state.options.paths_allowed:
-        session.message = ("error", "Files of this machine can only be named on the command line here.")
-        return None
+def typed_path(request: Request, form: dict[str, str]) -> Path:
+    """The path that was typed; refused where there is none or paths are not allowed."""
+    _refuse_names(request, "Files of this machine")
     if not form.get("path", "").strip():
-        session.message = ("error", "Type the path of a file.")
-        return None
+        raise InputError("Type the path of a file.")
     return Path(form["path"].strip())
+
+
+def _refuse_names(request: Request, what: str) -> None:
+    """Refuse to open what a page names, where others can reach the studio."""
+    if not request.app.state.options.paths_allowed:
+        raise InputError(f"{what} can only be named on the command line here.")
 
 
 def open_path(
@@ -101,13 +100,11 @@ def _open_with_project(session: Session, source: Source) -> None:
     session.open(source, spec)
 
 
-async def _separator(session: Session, request: Request) -> Response:
+async def _separator(session: Session, request: Request) -> None:
     """Read a file of baskets again, with another separator between its items."""
     chosen = _SEPARATORS.get((await form_of(request)).get("separator", ""))
     if chosen is not None and session.source is not None and session.of_baskets:
-        shape = Shape(separator=chosen)
-        session.open(replace(session.source, baskets=shape), recognize=False)
-    return back_to(session, "data")
+        session.open(replace(session.source, baskets=Shape(separator=chosen)), recognize=False)
 
 
 def _spec_of_project(session: Session) -> Any:
@@ -115,61 +112,40 @@ def _spec_of_project(session: Session) -> Any:
     project = session.project
     if project is None:
         return None
-
-    from kohort.studio.spec_text import spec_text
-
     return lambda: session.desk.ask("read_spec", text=spec_text(project["spec"]), name="the project")
 
 
-async def _database(session: Session, request: Request) -> Response:
+async def _database(session: Session, request: Request) -> None:
     """Open what a query of a database gives; the password is in the environment of the studio."""
     form = await form_of(request)
-    if not request.app.state.options.paths_allowed:
-        session.message = ("error", "Databases can only be named on the command line here.")
-        return back_to(session, "data")
-    try:
-        asked = database(form.get("url", "").strip(), query=form.get("query", ""))
-        asked.address.refuse_password()
-    except KohortError as error:
-        session.message = ("error", str(error))
-        return back_to(session, "data")
-    path = session.folder / f"query-{len(list(session.folder.iterdir()))}.parquet"
+    _refuse_names(request, "Databases")
+    asked = database(form.get("url", "").strip(), query=form.get("query", ""))
+    asked.address.refuse_password()
+    path = session.new_folder("query") / "query.parquet"
     source = Source(str(path), path.name, "database", url=asked.address.url, query=asked.query)
 
     async def write() -> None:
         await session.desk.ask("database", url=source.url, query=source.query, path=source.path)
 
     session.open(source, _spec_of_project(session), before=write)
-    return back_to(session, "data")
 
 
-async def _upload(session: Session, request: Request) -> Response:
-    source = await uploaded(session, request)
-    if source is not None:
-        _open_with_project(session, source)
-    return back_to(session, "data")
+async def _upload(session: Session, request: Request) -> None:
+    _open_with_project(session, await uploaded(session, request))
 
 
-async def uploaded(session: Session, request: Request) -> Source | None:
-    """The table that was sent, in the private folder; None, with a message, where it is refused."""
+async def uploaded(session: Session, request: Request) -> Source:
+    """The table that was sent, in the private folder."""
     limit = request.app.state.options.upload_limit
-    folder = session.folder / f"upload-{len(list(session.folder.iterdir()))}"
-    folder.mkdir(mode=0o700)
-    try:
-        upload = await receive(request, folder, limit)
-        assert upload.path is not None
-        await run_in_threadpool(refuse_bomb, upload.path, _EXPANDED * limit)
-    except Refused as error:
-        session.message = ("error", str(error))
-        return None
-    return Source(str(upload.path), upload.name, "upload")
+    upload = await receive(request, session.new_folder("upload"), limit)
+    await run_in_threadpool(refuse_bomb, upload, _EXPANDED * limit)
+    return Source(str(upload), upload.name, "upload")
 
 
-async def _builtin(session: Session, request: Request) -> Response:
+async def _builtin(session: Session, request: Request) -> None:
     name = (await form_of(request)).get("name", "")
     if name in BUILTIN:
         open_builtin(session, name)
-    return back_to(session, "data")
 
 
 def open_builtin(session: Session, name: str) -> None:
@@ -190,32 +166,14 @@ def open_builtin(session: Session, name: str) -> None:
     session.open(source, _spec_of_project(session) or example_spec, before=write)
 
 
-async def _project(session: Session, request: Request) -> Response:
+async def _project(session: Session, request: Request) -> None:
     """Read a project or a spec; it is used for the table that is open, or for the next one."""
-    folder = session.folder / f"upload-{len(list(session.folder.iterdir()))}"
-    folder.mkdir(mode=0o700)
+    upload = await receive(request, session.new_folder("upload"), _SMALL_UPLOAD)
     try:
-        upload = await receive(request, folder, _SMALL_UPLOAD)
-        assert upload.path is not None
-        text = upload.path.read_text(encoding="utf-8-sig")
-        project = _read(text, upload.name)
-    except (Refused, KohortError) as error:
-        session.message = ("error", str(error))
+        text = upload.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
-        session.message = ("error", "The file is not UTF-8 text.")
-    else:
-        _use_project(session, project)
-    return back_to(session, "data")
-
-
-def _read(text: str, name: str) -> dict[str, Any]:
-    """A project, also where the file is a bare spec."""
-    from kohort.io.yaml_text import load_yaml
-
-    content, _ = load_yaml(text, name=name)
-    if isinstance(content, dict) and "kohort" not in content and "privacy" in content:
-        return {"data": {}, "spec": content}
-    return read_project(text, name=name)
+        raise InputError("The file is not UTF-8 text.") from None
+    _use_project(session, read_project(text, name=upload.name))
 
 
 def _use_project(session: Session, project: dict[str, Any]) -> None:

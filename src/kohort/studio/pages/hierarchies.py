@@ -7,14 +7,15 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 
-from kohort.studio import builders
+from kohort.errors import InputError, KohortError
+from kohort.studio import forms
 from kohort.studio.events import set_hierarchy
 from kohort.studio.jobs import JobError
-from kohort.studio.pages.page import Page, back_to, form_of
+from kohort.studio.pages.page import Page, form_of
 from kohort.studio.pages.roles import column_named
 from kohort.studio.session import Session
-from kohort.studio.trees import Node, WrongEdit, as_spec, edited, numbered
-from kohort.studio.uploads import Refused, receive
+from kohort.studio.trees import Node, as_spec, edited, numbered
+from kohort.studio.uploads import receive
 
 _MOST_ROWS = 400  # nodes of a tree on a page
 _LARGEST_FILE = 10 * 2**20  # bytes of a hierarchy file
@@ -27,9 +28,7 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
         {
             "number": number,
             "name": column["name"],
-            "kind": builders.kind_of(
-                _hierarchy(session, column["name"]), items=_holds_items(session, column)
-            ),
+            "kind": forms.kind_of(_hierarchy(session, column["name"]), items=_holds_items(session, column)),
             "items": _holds_items(session, column),
         }
         for number, column in enumerate(columns)
@@ -40,13 +39,13 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
     found: dict[str, Any] = {
         "quasi_identifiers": quasi,
         "chosen": chosen,
-        "builders": list(builders.offered(items=chosen is not None and chosen["items"])),
+        "builders": list(forms.offered(items=chosen is not None and chosen["items"])),
         "baskets": session.of_baskets,
     }
     if chosen is None:
         return found
     hierarchy = _hierarchy(session, chosen["name"])
-    found |= {"parameter": builders.parameter_of(hierarchy)}
+    found |= {"parameter": forms.parameter_of(hierarchy)}
     try:
         seen = await session.ask_column("hierarchy", chosen["name"], hierarchy=hierarchy)
     except JobError as error:
@@ -91,42 +90,38 @@ def rows_of(root: Node) -> list[dict[str, Any]]:
     ]
 
 
-async def _build(session: Session, request: Request) -> Response:
-    """Use a builder; what it cannot do with the column is said, and the spec stays as it is."""
-    form = await form_of(request)
+def _column(session: Session, request: Request) -> str:
+    """The column that the address names; refused where it has no role."""
     name = column_named(session, str(request.path_params["number"]))
     if name not in session.attributes:
-        return back_to(session, "hierarchies")
-    try:
-        hierarchy = builders.written(form.get("kind", ""), form.get("parameter", ""))
-        await session.ask_column("hierarchy", name, hierarchy=hierarchy)
-    except (JobError, builders.WrongForm) as error:
-        session.message = ("error", str(error))
-    else:
-        _set(session, name, hierarchy)
-    return _shown_again(session, request)
+        raise InputError("This column has no role, so it has no hierarchy.")
+    return name
+
+
+async def _build(session: Session, request: Request) -> None:
+    """Use a builder; what it cannot do with the column is said, and the spec stays as it is."""
+    name, form = _column(session, request), await form_of(request)
+    hierarchy = forms.written(form.get("kind", ""), form.get("parameter", ""))
+    await session.ask_column("hierarchy", name, hierarchy=hierarchy)
+    _set(session, name, hierarchy)
 
 
 def _set(session: Session, name: str, hierarchy: Any, said: str = "") -> None:
     session.change(said or f"the hierarchy of {name}", lambda spec: set_hierarchy(spec, name, hierarchy))
 
 
-def _shown_again(session: Session, request: Request) -> Response:
-    return back_to(session, f"hierarchies/{int(request.path_params['number'])}")
-
-
 async def _edit(session: Session, request: Request) -> Response:
     """Edit the tree by hand: JSON in, JSON out, because the page does it without a reload."""
-    name = column_named(session, str(request.path_params["number"]))
     asked = await request.json()
-    if name not in session.attributes or asked.get("version") != session.version:
+    if asked.get("version") != session.version:
         return JSONResponse(
             {"error": "The tree has changed since this page was shown. Look at it again."}, 409
         )
     try:
+        name = _column(session, request)
         seen = await session.ask_column("hierarchy", name, hierarchy=_hierarchy(session, name))
         if seen["tree"] is None or not seen["editable"]:
-            return JSONResponse({"error": "This column has no tree that can be edited by hand."}, 400)
+            raise InputError("This column has no tree that can be edited by hand.")
         tree = edited(
             seen["tree"],
             str(asked["edit"]),
@@ -134,7 +129,7 @@ async def _edit(session: Session, request: Request) -> Response:
             into=int(asked.get("into") or 0),
             label=str(asked.get("label") or ""),
         )
-    except (WrongEdit, JobError) as error:
+    except KohortError as error:
         return JSONResponse({"error": str(error)}, 400)
     except (KeyError, TypeError, ValueError):
         return JSONResponse({"error": "This edit cannot be read."}, 400)
@@ -142,35 +137,18 @@ async def _edit(session: Session, request: Request) -> Response:
     return JSONResponse({"version": session.version})
 
 
-async def _import(session: Session, request: Request) -> Response:
-    name = column_named(session, str(request.path_params["number"]))
-    folder = session.folder / f"hierarchy-{len(list(session.folder.iterdir()))}"
-    folder.mkdir(mode=0o700)
-    if name not in session.attributes:
-        return back_to(session, "hierarchies")
-    try:
-        upload = await receive(request, folder, _LARGEST_FILE)
-        hierarchy = await session.ask_column("import_hierarchy", name, path=str(upload.path))
-    except (Refused, JobError) as error:
-        session.message = ("error", str(error))
-    else:
-        _set(session, name, hierarchy)
-    return _shown_again(session, request)
+async def _import(session: Session, request: Request) -> None:
+    name = _column(session, request)
+    upload = await receive(request, session.new_folder("hierarchy"), _LARGEST_FILE)
+    _set(session, name, await session.ask_column("import_hierarchy", name, path=str(upload)))
 
 
 async def export(session: Session, request: Request) -> Response:
     """The hierarchy of a column as a file to download."""
-    name = column_named(session, str(request.path_params["number"]))
-    if name not in session.attributes:
-        return back_to(session, "hierarchies")
-    path = session.folder / f"export-{session.place}-{int(request.path_params['number'])}.csv"
-    try:
-        hierarchy = _hierarchy(session, name)
-        await session.ask_column("export_hierarchy", name, hierarchy=hierarchy, path=str(path))
-    except JobError as error:
-        session.message = ("error", str(error))
-        return _shown_again(session, request)
-    return FileResponse(path, filename="hierarchy.csv", media_type="text/csv")
+    name = _column(session, request)
+    path, hierarchy = session.new_folder("export") / "hierarchy.csv", _hierarchy(session, name)
+    await session.ask_column("export_hierarchy", name, hierarchy=hierarchy, path=str(path))
+    return FileResponse(path, filename=path.name, media_type="text/csv")
 
 
 PAGE = Page("hierarchies", facts, {"build": _build, "edit": _edit, "import": _import}, path="/{number:int}")

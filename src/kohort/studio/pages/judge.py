@@ -48,7 +48,7 @@ def chosen_run(session: Session, request: Request) -> Run | None:
     """The run with the number in the address, else the latest that made a release."""
     asked = request.path_params.get("number")
     if asked is not None:
-        run = session.runs.numbered(int(asked))
+        run = session.runs.numbered(asked)
         return run if run is not None and run.made else None
     return next((run for run in reversed(session.runs.all) if run.made), None)
 

@@ -14,7 +14,9 @@ from kohort.studio.session import Session
 __all__ = ["Action", "Facts", "Page", "back_to", "form_of"]
 
 Facts = Callable[[Session, Request], Awaitable[dict[str, Any]]]
-Action = Callable[[Session, Request], Awaitable[Response]]
+Action = Callable[[Session, Request], Awaitable[Response | None]]
+"""What is done on a page; then the page is shown again, unless there is another response. A KohortError
+says what was refused and why."""
 
 
 @dataclass(frozen=True)

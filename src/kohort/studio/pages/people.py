@@ -8,10 +8,11 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from kohort.studio.events import WrongEvents, keys_of, with_key, without_events
+from kohort.errors import InputError
+from kohort.studio.events import keys_of, with_key, without_events
 from kohort.studio.jobs import JobError
 from kohort.studio.pages.data import typed_path, uploaded
-from kohort.studio.pages.page import Action, Page, back_to, form_of
+from kohort.studio.pages.page import Action, Page, form_of
 from kohort.studio.pages.roles import drop_lost_promises
 from kohort.studio.session import Session
 from kohort.studio.source import Source
@@ -64,11 +65,10 @@ def _facts_of_baskets(session: Session) -> dict[str, Any]:
 def _of_tables(action: Action) -> Action:
     """An action that needs columns; for a file of nothing but baskets it is refused."""
 
-    async def refused_for_baskets(session: Session, request: Request) -> Response:
-        if not session.of_baskets:
-            return await action(session, request)
-        session.message = ("error", "A file of baskets has no columns: every basket is that of one person.")
-        return back_to(session, "people")
+    async def refused_for_baskets(session: Session, request: Request) -> Response | None:
+        if session.of_baskets:
+            raise InputError("A file of baskets has no columns: every basket is that of one person.")
+        return await action(session, request)
 
     return refused_for_baskets
 
@@ -105,15 +105,13 @@ def unit_of(session: Session) -> tuple[str, str | None]:
     return "record", None
 
 
-async def _choose(session: Session, request: Request) -> Response:
+async def _choose(session: Session, request: Request) -> None:
     form = await form_of(request)
     unit, column = form.get("unit", "record"), form.get("column", "")
     if unit not in _UNITS or (unit != "record" and column not in session.attributes):
-        session.message = ("error", "Choose the column that says whose record it is.")
-        return back_to(session, "people")
+        raise InputError("Choose the column that says whose record it is.")
     if "events" in session.spec:
-        session.message = ("error", "People and events are linked by their key. Go on without events first.")
-        return back_to(session, "people")
+        raise InputError("People and events are linked by their key. Go on without events first.")
     linked, slot = form.get("linked") == "yes", form.get("slot", "")
 
     def choose(spec: dict[str, Any]) -> None:
@@ -130,23 +128,16 @@ async def _choose(session: Session, request: Request) -> Response:
             spec["history"] = {"slot": slot}
 
     session.change("who is protected", choose)
-    return back_to(session, "people")
 
 
-async def _open_events(session: Session, request: Request) -> Response:
+async def _open_events(session: Session, request: Request) -> None:
     """Open the file of the events where it is."""
-    path = typed_path(session, request, await form_of(request))
-    if path is not None:
-        whole = path.expanduser().absolute()
-        session.open_events(_read_alike(session, Source(str(whole), whole.name)))
-    return back_to(session, "people")
+    whole = typed_path(request, await form_of(request)).expanduser().absolute()
+    session.open_events(_read_alike(session, Source(str(whole), whole.name)))
 
 
-async def _upload_events(session: Session, request: Request) -> Response:
-    source = await uploaded(session, request)
-    if source is not None:
-        session.open_events(_read_alike(session, source))
-    return back_to(session, "people")
+async def _upload_events(session: Session, request: Request) -> None:
+    session.open_events(_read_alike(session, await uploaded(session, request)))
 
 
 def _read_alike(session: Session, source: Source) -> Source:
@@ -154,18 +145,13 @@ def _read_alike(session: Session, source: Source) -> Source:
     return replace(source, header=None if session.source is None else session.source.header)
 
 
-async def _choose_events(session: Session, request: Request) -> Response:
+async def _choose_events(session: Session, request: Request) -> None:
     """Choose the key, and whether events are linked records or items."""
     form = await form_of(request)
     people, events = session.profile, session.events_profile
     if people is None or events is None or form.get("key", "") not in keys_of(people, events):
-        session.message = ("error", "Choose the column that both tables have.")
-        return back_to(session, "people")
-    try:
-        found = _chosen(session.spec, form, people, events)
-    except WrongEvents as error:
-        session.message = ("error", str(error))
-        return back_to(session, "people")
+        raise InputError("Choose the column that both tables have.")
+    found = _chosen(session.spec, form, people, events)
 
     def change(spec: dict[str, Any]) -> None:
         spec.clear()
@@ -173,7 +159,6 @@ async def _choose_events(session: Session, request: Request) -> Response:
         drop_lost_promises(spec)
 
     session.change("people and events", change)
-    return back_to(session, "people")
 
 
 def _chosen(
@@ -200,9 +185,8 @@ def _chosen(
     return found
 
 
-async def _close_events(session: Session, request: Request) -> Response:
+async def _close_events(session: Session, request: Request) -> None:
     session.close_events()
-    return back_to(session, "people")
 
 
 PAGE = Page(

@@ -5,22 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response
 
-from kohort.studio.frontier import VALUES_OF_K
+from kohort.studio.forms import KINDS, MODELS, confidence_of, entry_of, number_of, privacy_of
 from kohort.studio.jobs import JobError
-from kohort.studio.pages.page import Page, back_to, form_of
-from kohort.studio.promises import (
-    KINDS,
-    MODELS,
-    WrongPromise,
-    confidence_of,
-    entries_of,
-    privacy_of,
-)
+from kohort.studio.pages.page import Page, form_of
+from kohort.studio.runs import VALUES_OF_K
 from kohort.studio.session import Session
-
-__all__ = ["PAGE", "check"]
+from kohort.studio.source import asked
 
 _RECORDS_AT_ONCE = 100_000  # larger tables get a frontier only when it is asked for
 
@@ -51,8 +42,8 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
             {
                 "name": name,
                 "place": place,
-                "kind": _entry(privacy, "diversity", name).get("kind", "distinct"),
-                **{model: _entry(privacy, model, name).get(key) for model, key in MODELS.items()},
+                "kind": entry_of(privacy, "diversity", name).get("kind", "distinct"),
+                **{model: entry_of(privacy, model, name).get(key) for model, key in MODELS.items()},
             }
             for place, name in enumerate(sensitive)
         ],
@@ -71,10 +62,6 @@ def _has_frontier(session: Session) -> bool:
     return session.of_baskets or bool(session.having("quasi-identifier"))
 
 
-def _entry(privacy: dict[str, Any], model: str, column: str) -> dict[str, Any]:
-    return next((e for e in entries_of(privacy, model) if e.get("attribute") == column), {})
-
-
 def _values(session: Session) -> list[int]:
     k, records = session.spec.get("privacy", {}).get("k"), (session.profile or {})["records"]
     values = {value for value in VALUES_OF_K if value <= records}
@@ -83,26 +70,21 @@ def _values(session: Session) -> list[int]:
 
 async def check(session: Session) -> dict[str, Any]:
     """Whether the spec can be met, and by which algorithm; else why not."""
+    assert session.source is not None
     try:
-        events = None if session.events is None else session.events.asked()
-        return await session.ask("check", spec=session.spec, events=events)
+        return await session.desk.ask("check", **asked(session.source, session.events), spec=session.spec)
     except JobError as error:
         return {"possible": False, "kind": error.kind, "reason": str(error)}
 
 
-async def _choose(session: Session, request: Request) -> Response:
+async def _choose(session: Session, request: Request) -> None:
     form = await form_of(request)
-    sensitive = session.having("sensitive")
     before = session.spec.get("privacy", {})
-    try:
-        privacy = privacy_of(form, sensitive, before)
-        if session.of_baskets:
-            privacy = _with_confidence(privacy, confidence_of(form, before.get("confidence") or {}))
-        suppression = float(form.get("suppression") or 0) / 100
-    except (WrongPromise, ValueError) as error:
-        words = str(error) if isinstance(error, WrongPromise) else "The share of records must be a number."
-        session.message = ("error", words)
-        return back_to(session, "promise")
+    privacy = privacy_of(form, session.having("sensitive"), before)
+    if session.of_baskets:
+        privacy.pop("confidence", None)
+        privacy |= confidence_of(form, before.get("confidence") or {})
+    suppression = (number_of(form, "suppression", "The share of records", float) or 0) / 100
 
     def change(spec: dict[str, Any]) -> None:
         spec["privacy"] = privacy
@@ -114,19 +96,12 @@ async def _choose(session: Session, request: Request) -> Response:
             spec["items"].update({"suppress": True} if form.get("suppress") == "yes" else {})
 
     session.change("the promise", change)
-    return back_to(session, "promise")
 
 
-def _with_confidence(privacy: dict[str, Any], confidence: dict[str, Any] | None) -> dict[str, Any]:
-    kept = {key: value for key, value in privacy.items() if key != "confidence"}
-    return kept if confidence is None else {**kept, "confidence": confidence}
-
-
-async def _frontier(session: Session, request: Request) -> Response:
+async def _frontier(session: Session, request: Request) -> None:
     """Compute the frontier of a large table, which is not done by itself."""
     if _has_frontier(session):
         session.frontier.want(*_values(session))
-    return back_to(session, "promise")
 
 
 PAGE = Page("promise", facts, {"choose": _choose, "frontier": _frontier})

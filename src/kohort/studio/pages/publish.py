@@ -10,17 +10,15 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
 
+from kohort.errors import InputError
 from kohort.io import formats
 from kohort.io.source_file import COMPRESSIONS
-from kohort.studio.jobs import JobError
 from kohort.studio.pages.judge import chosen_run
-from kohort.studio.pages.page import Page, back_to, form_of
+from kohort.studio.pages.page import Page, form_of
 from kohort.studio.rendering import words
 from kohort.studio.runs import Run
 from kohort.studio.session import Session
 from kohort.studio.source import Source
-
-__all__ = ["PAGE", "command_of", "download", "script_of"]
 
 FORMATS = tuple(kind.suffixes[0].lstrip(".") for kind in formats.FORMATS if kind.offered)
 _COMPRESSED = (*(suffix.lstrip(".") for suffix in COMPRESSIONS), "zip")
@@ -30,7 +28,7 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
     """The files of a release, how to make it again, and what to check before it goes out."""
     run = chosen_run(session, request)
     made = [other.number for other in session.runs.all if other.made]
-    if run is None or run.facts is None:
+    if run is None:
         return {"run": None, "made": made}
     return {
         "run": run.snapshot(),
@@ -69,15 +67,11 @@ def _about(name: str) -> dict[str, Any]:
 
 def checklist(run: Run, session: Session) -> list[dict[str, Any]]:
     """What to look at before a release goes out; `done` is what the studio can tell by itself."""
-    texts = words()["publish"]["checklist"]
-    facts = run.facts or {}
+    texts, facts = words()["publish"]["checklist"], run.facts
     same = "reproducible" if run.events is None else "reproducible_events"
     found = [
         {"text": texts["holds"], "done": facts["holds"]},
-        {
-            "text": texts["cautions"] if facts["cautions"] else texts["no_cautions"],
-            "done": not facts["cautions"],
-        },
+        {"text": texts["cautions" if facts["cautions"] else "no_cautions"], "done": not facts["cautions"]},
         {"text": texts["same_spec"], "done": "stale" not in run.faults(session)},
         {"text": texts[same], "done": not facts["cut_by_time"]},
         {"text": texts["named"], "done": bool(run.spec.get("title") and run.spec.get("owner"))},
@@ -139,7 +133,7 @@ def script_of(run: Run) -> str:
     )
 
 
-async def _name(session: Session, request: Request) -> Response:
+async def _name(session: Session, request: Request) -> None:
     """Name the data set and its owner, for report and certificate."""
     form = await form_of(request)
 
@@ -150,40 +144,31 @@ async def _name(session: Session, request: Request) -> Response:
                 spec[key] = form[key].strip()
 
     session.change("title and owner", change)
-    return back_to(session, "publish")
 
 
-async def _write(session: Session, request: Request) -> Response:
+async def _write(session: Session, request: Request) -> None:
     """Write all files of a release into the private folder, from where they are downloaded."""
-    form = await form_of(request)
+    ending = (await form_of(request)).get("format", "")
     run = chosen_run(session, request)
-    ending = form.get("format", "")
     if run is None or not run.held or ending not in _formats(run):
-        session.message = ("error", "This release is no longer in memory. Make it again on the page Run.")
-        return back_to(session, "publish")
+        raise InputError("This release is no longer in memory. Make it again on the page Run.")
     if run.faults(session):
-        session.message = ("error", words()["publish"]["blocked"])
-        return back_to(session, f"publish/{run.number}")
+        raise InputError(words()["publish"]["blocked"])
     folder = run.folder / "files"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(mode=0o700)
     sign = request.app.state.options.sign
-    try:
-        written = await session.runs.ask(
-            run,
-            "write",
-            folder=str(folder),
-            release=f"release.{ending}",
-            events=None if run.events is None else f"events.{ending}",
-            sign=None if sign is None else str(sign),
-            spec=run.spec_text,
-            command=command_of(run, f"release.{ending}"),
-        )
-    except JobError as error:
-        session.message = ("error", str(error))
-        return back_to(session, f"publish/{run.number}")
+    written = await session.runs.ask(
+        run,
+        "write",
+        folder=str(folder),
+        release=f"release.{ending}",
+        events=None if run.events is None else f"events.{ending}",
+        sign=None if sign is None else str(sign),
+        spec=run.spec_text,
+        command=command_of(run, f"release.{ending}"),
+    )
     run.files = _with_our_own(run, folder, written["files"])
-    return back_to(session, f"publish/{run.number}")
 
 
 def _with_our_own(run: Run, folder: Path, written: list[str]) -> list[str]:
@@ -197,15 +182,8 @@ def _with_our_own(run: Run, folder: Path, written: list[str]) -> list[str]:
     for name, text in ours.items():
         (folder / name).write_text(text, encoding="utf-8")
     first = [name for stem in ("release.", "events.") for name in written if name.startswith(stem)]
-    order = [
-        *first,
-        "certificate.json",
-        "certificate.json.sig",
-        "report-public.html",
-        *ours,
-        "report.html",
-        "order.json",
-    ]
+    certified = ["certificate.json", "certificate.json.sig", "report-public.html"]
+    order = [*first, *certified, *ours, "report.html", "order.json"]
     return [name for name in order if name in (*written, *ours)]
 
 

@@ -5,27 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response
 
+from kohort.errors import InputError
 from kohort.studio.events import attributes_of
 from kohort.studio.jobs import JobError
-from kohort.studio.pages.page import Page, back_to, form_of
+from kohort.studio.pages.page import Page, form_of
 from kohort.studio.rendering import words
 from kohort.studio.session import Session
 
-ROLES = (
-    "identifier",
-    "quasi-identifier",
-    "sensitive",
-    "insensitive",
-    "person",
-    "household",
-    "weight",
-    "items",
-)
 OF_EVENTS = ("identifier", "quasi-identifier", "sensitive", "insensitive")
-_BESIDE_EVENTS = (*OF_EVENTS, "weight")
 _OF_ONE_COLUMN = ("person", "household", "weight", "items")
+_BESIDE_EVENTS = (*OF_EVENTS, "weight")
+ROLES = (*OF_EVENTS, *_OF_ONE_COLUMN)
 
 
 async def facts(session: Session, request: Request) -> dict[str, Any]:
@@ -40,24 +31,20 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
         unique = await session.ask("uniqueness", columns=counted, person=session.only("person"))
     except JobError as error:
         unique = {"error": str(error)}
-    shown = []
-    for place, column in enumerate(columns):
-        chosen = session.attributes.get(column["name"], {}).get("role")
-        suggested = session.suggested_of(column["name"]).get("role", column["role"])
-        of_events = bool(column.get("events"))
-        shown.append(
+    attributes = session.attributes
+    return {
+        "baskets": None,
+        "columns": [
             {
                 **column,
                 "number": place,
-                "suggested": suggested,
-                "role": chosen,
+                "suggested": session.suggested_of(column["name"]).get("role", column["role"]),
+                "role": attributes.get(column["name"], {}).get("role"),
                 "roles": _offered(session, column["name"]),
-                "events": of_events,
+                "events": bool(column.get("events")),
             }
-        )
-    return {
-        "baskets": None,
-        "columns": shown,
+            for place, column in enumerate(columns)
+        ],
         "roles": ROLES,
         "unique": unique,
         "naming": {name: name in session.state.confirmed for name in session.naming(session.spec)},
@@ -82,23 +69,20 @@ def _person_lost(session: Session) -> list[str]:
     return list(dict.fromkeys([*(c["name"] for c in session.columns if c["role"] == "person"), *once]))
 
 
-async def _choose(session: Session, request: Request) -> Response:
+async def _choose(session: Session, request: Request) -> None:
     form = await form_of(request)
     name, role = column_named(session, form.get("column", "")), form.get("role", "")
-    if name is not None and role in _offered(session, name):
+    if role in _offered(session, name):
         session.change(f"the role of {name}", lambda spec: give_role(session, spec, name, role))
-    return back_to(session, "roles")
 
 
-async def _confirm(session: Session, request: Request) -> Response:
+async def _confirm(session: Session, request: Request) -> None:
     """Publish a column that seems to name people, once its name is typed."""
     form = await form_of(request)
     name = column_named(session, form.get("column", ""))
-    if name is not None and form.get("typed", "").strip() == name.strip():
-        session.confirm(name)
-    else:
-        session.message = ("error", words()["roles"]["confirm_wrong"])
-    return back_to(session, "roles")
+    if form.get("typed", "").strip() != name.strip():
+        raise InputError(words()["roles"]["confirm_wrong"])
+    session.confirm(name)
 
 
 def _offered(session: Session, name: str) -> tuple[str, ...]:
@@ -116,11 +100,12 @@ def _is_of_events(session: Session, name: str) -> bool:
     return any(column["name"] == name and column.get("events") for column in session.columns)
 
 
-def column_named(session: Session, number: str) -> str | None:
-    """The column with a number; None where there is none."""
+def column_named(session: Session, number: str) -> str:
+    """The column with a number."""
     columns = session.columns
-    known = number.isdigit() and int(number) < len(columns)
-    return columns[int(number)]["name"] if known else None
+    if not number.isdigit() or int(number) >= len(columns):
+        raise InputError("There is no such column.")
+    return columns[int(number)]["name"]
 
 
 def give_role(session: Session, spec: dict[str, Any], name: str, role: str) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response
 
+from kohort.studio.forms import number_of
 from kohort.studio.jobs import JobError
-from kohort.studio.pages.page import Page, back_to, form_of
+from kohort.studio.pages.page import Page, form_of
 from kohort.studio.pages.promise import check
 from kohort.studio.runs import Run
 from kohort.studio.session import Session
@@ -25,7 +25,7 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
         known = await session.desk.ask("algorithms", for_items=session.of_baskets)
     except JobError:
         known = {"algorithms": [], "costs": []}
-    compared = [session.runs.numbered(int(n)) for n in request.query_params.getlist("run") if n.isdigit()]
+    compared = [session.runs.numbered(number) for number in request.query_params.getlist("run")]
     chosen = [run for run in compared if run is not None and run.made]
     return {
         **known,
@@ -43,14 +43,14 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
 
 def comparison(one: Run, other: Run) -> dict[str, Any]:
     """Two runs side by side: what was asked differently, and what came of it."""
-    assert one.facts is not None and other.facts is not None
-    asked = sorted({*_flat(one.spec), *_flat(other.spec)})
-    flat = _flat(one.spec), _flat(other.spec)
+    first, second = _flat(one.spec), _flat(other.spec)
     losses = [name for name in one.facts["loss"] if name in other.facts["loss"]]
     return {
         "runs": [one.number, other.number],
         "asked": [
-            [key, flat[0].get(key), flat[1].get(key)] for key in asked if flat[0].get(key) != flat[1].get(key)
+            [key, first.get(key), second.get(key)]
+            for key in sorted({*first, *second})
+            if first.get(key) != second.get(key)
         ],
         "figures": [
             *([name, one.facts[name], other.facts[name]] for name in _FIGURES),
@@ -63,7 +63,7 @@ def comparison(one: Run, other: Run) -> dict[str, Any]:
 
 def _by_column(one: Run, other: Run) -> list[list[Any]]:
     """The loss of each quasi-identifier in both runs."""
-    losses = [{c["name"]: c["loss"] for c in (run.summary or {})["columns"]} for run in (one, other)]
+    losses = [{c["name"]: c["loss"] for c in run.summary["columns"]} for run in (one, other)]
     names = list(dict.fromkeys([*losses[0], *losses[1]]))
     return [[name, losses[0].get(name), losses[1].get(name)] for name in names]
 
@@ -80,14 +80,14 @@ def _flat(spec: dict[str, Any], above: str = "") -> dict[str, str]:
     return found
 
 
-async def _choose(session: Session, request: Request) -> Response:
+async def _choose(session: Session, request: Request) -> None:
     """Change the settings of the search."""
     form = await form_of(request)
-    try:
-        numbers = {"time_limit": _positive(form.get("time_limit", "")), "seed": _whole(form.get("seed", ""))}
-    except ValueError:
-        session.message = ("error", "The time limit must be a number of seconds, the seed a whole number.")
-        return back_to(session, "run")
+    seconds = number_of(form, "time_limit", "The time limit", float)
+    numbers = {
+        "time_limit": int(seconds) if seconds is not None and seconds == int(seconds) else seconds,
+        "seed": number_of(form, "seed", "The seed, a whole number,", int),
+    }
 
     def change(spec: dict[str, Any]) -> None:
         if form.get("algorithm", spec.get("algorithm")) != spec.get("algorithm"):
@@ -101,46 +101,29 @@ async def _choose(session: Session, request: Request) -> Response:
                 spec[name] = value
 
     session.change("the search", change)
-    return back_to(session, "run")
 
 
-def _positive(text: str) -> float | None:
-    if not text.strip():
-        return None
-    value = float(text.replace(",", "."))
-    return int(value) if value == int(value) else value
-
-
-def _whole(text: str) -> int | None:
-    return int(text) if text.strip() else None
-
-
-async def _start(session: Session, request: Request) -> Response:
+async def _start(session: Session, request: Request) -> None:
     if session.runs.running is None:
         session.runs.start()
-    return back_to(session, "run")
 
 
-async def _stop(session: Session, request: Request) -> Response:
+async def _stop(session: Session, request: Request) -> None:
     running = session.runs.running
     if running is not None:
         await session.runs.stop(running)
-    return back_to(session, "run")
 
 
-async def _again(session: Session, request: Request) -> Response:
+async def _again(session: Session, request: Request) -> None:
     """Make the release of an earlier run once more."""
-    number = (await form_of(request)).get("run", "")
-    run = session.runs.numbered(int(number)) if number.isdigit() else None
+    run = session.runs.numbered((await form_of(request)).get("run", ""))
     if run is not None and session.runs.running is None:
         session.runs.again(run)
-    return back_to(session, "run")
 
 
-async def _restore(session: Session, request: Request) -> Response:
+async def _restore(session: Session, request: Request) -> None:
     """Go back to the settings of an earlier run; Undo takes that back, too."""
-    number = (await form_of(request)).get("run", "")
-    run = session.runs.numbered(int(number)) if number.isdigit() else None
+    run = session.runs.numbered((await form_of(request)).get("run", ""))
     if run is not None and (run.source, run.events) == (session.source, session.events):
 
         def change(spec: dict[str, Any]) -> None:
@@ -148,7 +131,6 @@ async def _restore(session: Session, request: Request) -> Response:
             spec.update(run.spec)
 
         session.change(f"the settings of run {run.number}", change)
-    return back_to(session, "run")
 
 
 PAGE = Page(

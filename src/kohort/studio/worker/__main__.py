@@ -44,12 +44,12 @@ def _read(questions: SimpleQueue[dict[str, Any]], stopped: Event) -> None:
 def _answer(question: dict[str, Any], workplace: Any, channel: Channel, stopped: Event) -> dict[str, Any]:
     from kohort.errors import KohortError
     from kohort.studio.worker.questions import QUESTIONS
-    from kohort.studio.worker.telling import Telling
+    from kohort.studio.worker.workplace import Telling
 
     number = question["id"]
-    telling = Telling(lambda facts: channel.write({"id": number, "progress": facts}), stopped)
+    workplace.tell = Telling(lambda facts: channel.write({"id": number, "progress": facts}), stopped)
     try:
-        return {"result": QUESTIONS[question["ask"]](workplace, telling, **question["with"])}
+        return {"result": QUESTIONS[question["ask"]](workplace, **question["with"])}
     except KohortError as error:
         return {"error": {"kind": type(error).__name__, "message": str(error)}}
     except MemoryError:

@@ -1,24 +1,29 @@
-"""Questions about the release that was made: the parts of its report, single records, attacks, queries."""
+"""Questions about the release that was made: its report, single records, attacks, queries, maps, lattice."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict
+from itertools import product
 from typing import Any
 
 import numpy as np
 
+from kohort.algorithms.levels import level_nodes
 from kohort.data.column import Column
+from kohort.data.counting import count_pairs
 from kohort.errors import InputError, UnsupportedError
+from kohort.job.sides import BasketPair
+from kohort.recoding.item_nodes import DROPPED, WITHHELD
+from kohort.recoding.lattice import STATES, Lattice
 from kohort.release.release import Release
 from kohort.report.facts import report_facts
 from kohort.report.html import big_figures
 from kohort.report.sections import sections
 from kohort.report.sentences import advice_of, traffic_light_of, verdict_sentences
-from kohort.studio.worker.cells import first_rows
-from kohort.studio.worker.lattices import lattice_of
-from kohort.studio.worker.telling import Telling
+from kohort.studio.worker.describing import first_rows, most_common
 from kohort.studio.worker.workplace import Workplace
-from kohort.utility.queries import Query, answers
+from kohort.utility.queries import Query, answers, item_answers
 
 _MOST_RECORDS = 20
 _MOST_VALUES = 300
@@ -26,9 +31,9 @@ _MOST_CONDITIONS = 3
 _APART = ("reproduce", "riskiest")  # sections of the report that the studio shows in its own way
 
 
-def report_parts(workplace: Workplace, telling: Telling) -> dict[str, Any]:
+def report_parts(workplace: Workplace) -> dict[str, Any]:
     """The parts of the internal report as plain data, with their charts drawn."""
-    facts = report_facts(workplace.release, judged=workplace.judged(telling))
+    facts = report_facts(workplace.release, judged=workplace.judged())
     light = traffic_light_of(facts)
     return {
         "light": {"colour": light.colour, "title": light.title},
@@ -45,7 +50,7 @@ def report_parts(workplace: Workplace, telling: Telling) -> dict[str, Any]:
     }
 
 
-def records(workplace: Workplace, telling: Telling, *, first: int, klass: int | None) -> dict[str, Any]:
+def records(workplace: Workplace, *, first: int, klass: int | None) -> dict[str, Any]:
     """Some published records beside their originals: from a place on, or those of a class."""
     release = workplace.release
     sides, originals = release.sides, release.original_rows
@@ -78,11 +83,11 @@ def records(workplace: Workplace, telling: Telling, *, first: int, klass: int | 
 
 def _shown_columns(release: Release) -> list[str]:
     """The columns that are shown of a record: what may be known of it, what is sensitive, and its items."""
-    items = release.roles.having("items") if release.files is None else []
+    items = [] if release.files.columns_of_events else release.roles.having("items")
     return [*release.roles.having("quasi-identifier"), *release.roles.having("sensitive"), *items]
 
 
-def attack(workplace: Workplace, telling: Telling, *, known: list[str], targets: int) -> dict[str, Any]:
+def attack(workplace: Workplace, *, known: list[str], targets: int) -> dict[str, Any]:
     """The linkage attack of somebody who knows these columns of people drawn at random."""
     return workplace.release.risk(known=known, targets=targets)["linkage"]
 
@@ -92,7 +97,7 @@ def _columns(release: Release) -> list[Column]:
     return [*(a.column for a in release.sides.attributes), *release.sides.sensitive]
 
 
-def values(workplace: Workplace, telling: Telling) -> dict[str, Any]:
+def values(workplace: Workplace) -> dict[str, Any]:
     """The columns that a query may ask about, with their values."""
     return {
         "columns": [
@@ -107,7 +112,7 @@ def values(workplace: Workplace, telling: Telling) -> dict[str, Any]:
     }
 
 
-def query(workplace: Workplace, telling: Telling, *, conditions: list[dict[str, Any]]) -> dict[str, Any]:
+def query(workplace: Workplace, *, conditions: list[dict[str, Any]]) -> dict[str, Any]:
     """COUNT the records that meet up to three conditions: the true answer, and the one from the release."""
     release = workplace.release
     columns = _columns(release)
@@ -119,9 +124,13 @@ def query(workplace: Workplace, telling: Telling, *, conditions: list[dict[str, 
         raise InputError("A query asks about quasi-identifiers and sensitive columns.")
     chosen = tuple(_chosen(columns[place_of[c["column"]]], c) for c in conditions)
     asked = Query(0, tuple(place_of[name] for name in named), chosen)
-    true, expected = answers(release.sides, [asked], np.arange(release.dataset.n_records))
-    error = None if not true[0] else abs(float(expected[0]) - float(true[0])) / float(true[0])
-    return {"true": float(true[0]), "expected": float(expected[0]), "error": error}
+    return _answered(*answers(release.sides, [asked], np.arange(release.dataset.n_records)))
+
+
+def _answered(true: np.ndarray, expected: np.ndarray) -> dict[str, Any]:
+    """The answer to one query, and how far the expected one is from the true one."""
+    right, guess = float(true[0]), float(expected[0])
+    return {"true": right, "expected": guess, "error": abs(guess - right) / right if right else None}
 
 
 def _chosen(column: Column, condition: dict[str, Any]) -> np.ndarray:
@@ -136,7 +145,7 @@ def _chosen(column: Column, condition: dict[str, Any]) -> np.ndarray:
     return (place >= texts.index(low)) & (place <= texts.index(high))
 
 
-def recoding_map(workplace: Workplace, telling: Telling) -> dict[str, Any]:
+def recoding_map(workplace: Workplace) -> dict[str, Any]:
     """How each value is published, where the algorithm publishes a value alike in all records."""
     release = workplace.release
     try:
@@ -160,3 +169,145 @@ def recoding_map(workplace: Workplace, telling: Telling) -> dict[str, Any]:
             }
         )
     return {"columns": found, "reason": None}
+
+
+# -- baskets -----------------------------------------------------------------------------------------
+
+
+_MOST_ITEMS = 300
+_MOST_ASKED = 3
+_MOST_LABELS = 4  # of one item, where it is published in different ways
+_NO_LABEL = {WITHHELD: "(its basket is withheld)", DROPPED: "(dropped)"}
+
+
+def _pair(workplace: Workplace) -> BasketPair:
+    pair = workplace.release.sides.baskets
+    if pair is None:
+        raise InputError("This release has no items.")
+    return pair
+
+
+def item_attack(workplace: Workplace, *, known_items: int, targets: int) -> dict[str, Any]:
+    """The linkage attack of somebody who knows this many items of people drawn at random."""
+    _pair(workplace)
+    return workplace.release.risk(known_items=known_items, targets=targets)["linkage"]
+
+
+def items(workplace: Workplace) -> dict[str, Any]:
+    """The items that a query may ask about, the most common first."""
+    baskets = _pair(workplace).original
+    return {"items": most_common(baskets, _MOST_ITEMS), "distinct": len(baskets.items.texts)}
+
+
+def item_query(workplace: Workplace, *, items: list[str]) -> dict[str, Any]:
+    """COUNT the baskets that hold all of these items: the true answer, and the one from the release."""
+    pair = _pair(workplace)
+    code_of = {text: code for code, text in enumerate(pair.original.items.texts)}
+    if not 1 <= len(set(items)) <= _MOST_ASKED or any(item not in code_of for item in items):
+        raise InputError("Choose one to three different items of the table.")
+    asked = np.array([code_of[item] for item in dict.fromkeys(items)])
+    return _answered(*item_answers(pair, [asked]))
+
+
+def item_map(workplace: Workplace) -> dict[str, Any]:
+    """What each of the most common items is published as, and in how many baskets."""
+    part = workplace.release.items
+    if part is None:
+        raise InputError("This release has no items.")
+    column, published = part.problem.baskets.items, part.problem.hierarchy.published
+    nodes = part.recoding.node_of_occurrence.astype(np.int64)
+    shift = -min(_NO_LABEL)  # so that withheld and dropped ones have numbers from 0, too
+    item, node, count = count_pairs(column.codes, nodes + shift, len(column.texts), len(published) + shift)
+    first = np.searchsorted(item, np.arange(len(column.texts) + 1))
+    found = []
+    for code in np.argsort(-column.counts, kind="stable")[:_MOST_ITEMS].tolist():
+        places = range(first[code], first[code + 1])
+        labels = {_label(int(node[p]) - shift, published): int(count[p]) for p in places}
+        found.append([str(column.texts[code]), _in_words(labels)])
+    used = len(part.recoding.nodes_used())
+    return {"items": found, "distinct": len(column.texts), "published": used}
+
+
+def _label(node: int, published: Any) -> str:
+    return _NO_LABEL[node] if node < 0 else str(published[node])
+
+
+def _in_words(labels: dict[str, int]) -> str:
+    """The label of an item; where there are several, the most frequent ones with their numbers of baskets."""
+    if len(labels) == 1:
+        return next(iter(labels))
+    often = sorted(labels.items(), key=lambda label: -label[1])
+    shown = ", ".join(f"{label} ({count:,})" for label, count in often[:_MOST_LABELS])
+    return shown if len(often) <= _MOST_LABELS else f"{shown} and {len(often) - _MOST_LABELS} more"
+
+
+# -- the lattice of levels that a full-domain search has searched -----------------------------------
+
+
+MOST_NODES = 150  # nodes that are drawn; of a larger lattice those that are nearest to the chosen one
+_WIDEST = 16  # nodes in a row, where not all are drawn
+
+
+def lattice_of(release: Release) -> dict[str, Any] | None:
+    """The levels of each column, the nodes to draw and how many nodes are in each state; None without one.
+
+    A larger lattice is drawn around the chosen node, as far as the limit allows.
+    """
+    lattice = release.recoding.lattice
+    if lattice is None:
+        return None
+    counts = np.bincount(lattice.states.ravel(), minlength=len(STATES))
+    return {
+        "columns": _levels(release, lattice),
+        "nodes": [_node(lattice, levels) for levels in _drawn(lattice)],
+        "of": int(lattice.states.size),
+        "most": MOST_NODES,
+        "counts": {name: int(count) for name, count in zip(STATES, counts)},
+    }
+
+
+def _levels(release: Release, lattice: Lattice) -> list[dict[str, Any]]:
+    """For each column how many different labels each of its levels has, and the level that is published."""
+    problem = release.problem
+    return [
+        {
+            "name": attribute.name,
+            "chosen": int(chosen),
+            "labels": [len(np.unique(nodes)) for nodes in level_nodes(hierarchy)],
+        }
+        for attribute, hierarchy, chosen in zip(problem.attributes, problem.coded.hierarchies, lattice.chosen)
+    ]
+
+
+def _drawn(lattice: Lattice) -> list[tuple[int, ...]]:
+    """All nodes, or as many steps around the chosen one as the limit allows."""
+    if lattice.states.size <= MOST_NODES:
+        return list(np.ndindex(lattice.states.shape))
+    found, steps = [lattice.chosen], 1
+    while len(wider := _around(lattice, steps)) <= MOST_NODES and (steps == 1 or _widest(wider) <= _WIDEST):
+        found, steps = wider, steps + 1
+    return found
+
+
+def _widest(nodes: list[tuple[int, ...]]) -> int:
+    """The most nodes with the same sum of levels, which stand in a row."""
+    return max(Counter(map(sum, nodes)).values())
+
+
+def _around(lattice: Lattice, steps: int) -> list[tuple[int, ...]]:
+    """The nodes that are at most so many steps up or down from the chosen one."""
+    ranges = [
+        range(max(level - steps, 0), min(level + steps, n - 1) + 1)
+        for level, n in zip(lattice.chosen, lattice.states.shape)
+    ]
+    near = (
+        levels
+        for levels in product(*ranges)
+        if sum(abs(a - b) for a, b in zip(levels, lattice.chosen)) <= steps
+    )
+    return sorted(near)
+
+
+def _node(lattice: Lattice, levels: tuple[int, ...]) -> dict[str, Any]:
+    state = STATES[int(lattice.states[levels])]
+    return {"levels": list(levels), "state": state, "chosen": levels == lattice.chosen}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kohort.studio.worker import describing, frontier, judging, judging_items, releasing, specs, trees
+from kohort.studio.worker import describing, judging, releasing, specs, trees
 
 QUESTIONS: dict[str, Callable[..., Any]] = {
     "open": describing.open_table,
@@ -22,7 +22,7 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
     "shape_in_spec": specs.shape_in_spec,
     "check": specs.check_spec,
     "algorithms": specs.algorithms,
-    "frontier": frontier.frontier_point,
+    "frontier": releasing.frontier_point,
     "release": releasing.make,
     "write": releasing.write,
     "report": judging.report_parts,
@@ -31,8 +31,8 @@ QUESTIONS: dict[str, Callable[..., Any]] = {
     "query": judging.query,
     "values": judging.values,
     "map": judging.recoding_map,
-    "item_attack": judging_items.attack,
-    "item_query": judging_items.query,
-    "items": judging_items.items,
-    "item_map": judging_items.item_map,
+    "item_attack": judging.item_attack,
+    "item_query": judging.item_query,
+    "items": judging.items,
+    "item_map": judging.item_map,
 }

@@ -11,8 +11,7 @@ from kohort import datasets
 from kohort.algorithms import ALGORITHMS, ITEMS_ALGORITHMS
 from kohort.data.hierarchies.build_hierarchy import FileSource
 from kohort.errors import InputError, KohortError
-from kohort.io.baskets import BASKETS, BasketShape, write_basket_file
-from kohort.io.data_files import read_data
+from kohort.io.data_files import read_data, write_basket_file
 from kohort.io.databases import database
 from kohort.io.hierarchies import read_source
 from kohort.io.read_spec import parse_spec, with_files
@@ -23,9 +22,9 @@ from kohort.job.choose import choose
 from kohort.job.prepare import prepare
 from kohort.problem.costs import COSTS
 from kohort.statement.from_yaml import Written, read_written
-from kohort.studio.worker.telling import Telling
-from kohort.studio.worker.trees import coded_column, tree_spec
-from kohort.studio.worker.workplace import Source, Workplace
+from kohort.statement.items import BASKETS, BasketShape
+from kohort.studio.worker.trees import over
+from kohort.studio.worker.workplace import Items, Source, Workplace
 
 _HOSPITAL_RECORDS = 10_000
 _BASKETS: dict[str, Any] = {"n": 10_000, "n_items": 200, "mean_size": 4, "seed": 1}
@@ -36,26 +35,26 @@ _TABLES: dict[str, Callable[[], Any]] = {
 }
 
 
-def write_builtin(workplace: Workplace, telling: Telling, *, name: str, path: str) -> dict[str, Any] | None:
+def write_builtin(workplace: Workplace, *, name: str, path: str) -> dict[str, Any] | None:
     """Write a built-in table to a file; return its example spec, if it has one."""
     if name == "baskets":
         write_basket_file(datasets.generate_baskets(**_BASKETS), path, BasketShape())
         return None
     if name not in _TABLES:
         raise InputError(f"There is no built-in table {name!r}.")
-    telling("writing the table", 0.0)
+    workplace.tell("writing the table", 0.0)
     write_table(_TABLES[name](), path)
-    return read_spec_path(workplace, telling, path=datasets.example_spec(name), source={"path": path})
+    return read_spec_path(workplace, path=datasets.example_spec(name), source={"path": path})
 
 
-def write_query(workplace: Workplace, telling: Telling, *, url: str, query: str, path: str) -> None:
+def write_query(workplace: Workplace, *, url: str, query: str, path: str) -> None:
     """Write what a query of a database gives to a private file; the password is in the environment."""
-    telling("asking the database", 0.0)
+    workplace.tell("asking the database", 0.0)
     table = read_data(database(url, query=query)).table
     write_table(table, path)
 
 
-def read_spec_path(workplace: Workplace, telling: Telling, *, path: str, source: Source) -> dict[str, Any]:
+def read_spec_path(workplace: Workplace, *, path: str, source: Source) -> dict[str, Any]:
     """A spec as plain data; the hierarchy files that it names are written out over the table's values."""
     content, spec = _written(path)
     own = {BASKETS: content["items"]} if "shape" in spec.fields else content.get("attributes", {})
@@ -66,10 +65,7 @@ def read_spec_path(workplace: Workplace, telling: Telling, *, path: str, source:
                 "Leave it out, and import the file at its column."
             )
         file = read_source(column.hierarchy, beside=Path(path).parent)
-        file.findings.raise_if_broken(name)
-        tree = file.over(coded_column(workplace, source, name, _items_asked(spec, column)))
-        assert tree is not None
-        own[name]["hierarchy"] = tree_spec(tree)
+        own[name]["hierarchy"] = over(file, workplace.column(source, name, _items_asked(spec, column)), name)
     return content
 
 
@@ -86,21 +82,21 @@ def _with_file(spec: Written) -> list[tuple[str, Any]]:
     return [(name, column) for name, column in columns if isinstance(column.hierarchy, FileSource)]
 
 
-def _items_asked(spec: Written, column: Any) -> dict[str, Any] | None:
-    """How to read the items of a column of the spec, see `items_of`; None for a column of single values."""
+def _items_asked(spec: Written, column: Any) -> Items | None:
+    """How to read the items of a column of the spec; None for a column of single values."""
     if column.role != "items":
         return None
     without = [item for promise in spec.privacy.items for item in promise.sensitive]
     return {"separator": column.separator, "without": without}
 
 
-def shape_in_spec(workplace: Workplace, telling: Telling, *, path: str) -> dict[str, Any] | None:
+def shape_in_spec(workplace: Workplace, *, path: str) -> dict[str, Any] | None:
     """How the spec in a file says that baskets are held; None where it is for a table."""
     shape = _written(path)[1].fields.get("shape")
     return None if shape is None else asdict(shape)
 
 
-def read_spec_text(workplace: Workplace, telling: Telling, *, text: str, name: str) -> dict[str, Any]:
+def read_spec_text(workplace: Workplace, *, text: str, name: str) -> dict[str, Any]:
     """A spec that came from the browser, as plain data; it may name no files of this machine."""
     content, lines = load_yaml(text, name=name)
     if named := [column for column, _ in _with_file(read_written(content, name=name, lines=lines))]:
@@ -113,12 +109,7 @@ def read_spec_text(workplace: Workplace, telling: Telling, *, text: str, name: s
 
 
 def check_spec(
-    workplace: Workplace,
-    telling: Telling,
-    *,
-    source: Source,
-    spec: dict[str, Any],
-    events: Source | None = None,
+    workplace: Workplace, *, source: Source, spec: dict[str, Any], events: Source | None = None
 ) -> dict[str, Any]:
     """Whether a spec can be met on a table, and which algorithm would be used; else the reason."""
     try:
@@ -130,7 +121,7 @@ def check_spec(
     return {"possible": True, "algorithm": choice.name, "notes": list(choice.notes)}
 
 
-def algorithms(workplace: Workplace, telling: Telling, *, for_items: bool = False) -> dict[str, Any]:
+def algorithms(workplace: Workplace, *, for_items: bool = False) -> dict[str, Any]:
     """The algorithms for tables, or for items, and the costs, each with what it does."""
     known: Mapping[str, Any] = ITEMS_ALGORITHMS if for_items else ALGORITHMS
     return {

@@ -15,9 +15,7 @@ from kohort.errors import InputError
 from kohort.io.hierarchies import HierarchyFile, read_hierarchy, write_hierarchy
 from kohort.job.items import DEFAULT_HIERARCHY, build_item_hierarchy
 from kohort.studio.trees import Node, as_spec
-from kohort.studio.worker.basket_files import items_of
-from kohort.studio.worker.telling import Telling
-from kohort.studio.worker.workplace import Source, Workplace
+from kohort.studio.worker.workplace import Items, Source, Workplace
 
 MOST_LEAVES = 2_000  # of a tree that can be edited by hand
 _SHOWN_CHILDREN = 20  # of a node, where a tree is too large to be shown whole
@@ -26,18 +24,14 @@ _SHOWN_MISSING = 100
 
 def hierarchy(
     workplace: Workplace,
-    telling: Telling,
     *,
     source: Source,
     column: str,
     hierarchy: Any,
-    items: dict[str, Any] | None = None,
+    items: Items | None = None,
 ) -> dict[str, Any]:
-    """The tree over a column's values that a `hierarchy:` of the spec describes, and what it lacks.
-
-    items  where the column holds sets of items: see `items_of`
-    """
-    coded = coded_column(workplace, source, column, items)
+    """The tree over a column's values that a `hierarchy:` of the spec describes, and what it lacks."""
+    coded = workplace.column(source, column, items)
     tree = _built(workplace, source, column, hierarchy, items)
     if tree is None:
         values = [text for text in coded.texts if text is not None]
@@ -45,15 +39,8 @@ def hierarchy(
     return {"ordered": coded.ordered, "leaves": len(tree.leaves), **_against(tree, coded)}
 
 
-def coded_column(workplace: Workplace, source: Source, column: str, items: dict[str, Any] | None) -> Column:
-    """The values of a column, or the items of one that holds sets of them."""
-    if items is None:
-        return workplace.dataset(source).column(column)
-    return items_of(workplace, source, column, items).items
-
-
 def _built(
-    workplace: Workplace, source: Source, column: str, hierarchy: Any, items: dict[str, Any] | None
+    workplace: Workplace, source: Source, column: str, hierarchy: Any, items: Items | None
 ) -> Hierarchy | None:
     """The tree that a `hierarchy:` describes; None where a column without items is to have none."""
     builder = from_spec(hierarchy)
@@ -61,7 +48,7 @@ def _built(
         raise InputError("A hierarchy file is imported in the studio, not named.")
     if items is not None:
         chosen: Builder = DEFAULT_HIERARCHY if builder is None else builder
-        return build_item_hierarchy(chosen, items_of(workplace, source, column, items))
+        return build_item_hierarchy(chosen, workplace.baskets(source, column, items))
     return None if builder is None else builder.build(workplace.dataset(source).column(column))
 
 
@@ -99,42 +86,30 @@ def nested(tree: Hierarchy, records: dict[str | None, int], *, most_children: in
     return nodes[0]
 
 
-def tree_spec(tree: Hierarchy) -> dict[str, Any]:
-    """The tree written out, as the value of `hierarchy:` in a spec."""
-    return as_spec(nested(tree, {}))
-
-
 def import_hierarchy(
-    workplace: Workplace,
-    telling: Telling,
-    *,
-    source: Source,
-    column: str,
-    path: str,
-    items: dict[str, Any] | None = None,
+    workplace: Workplace, *, source: Source, column: str, path: str, items: Items | None = None
 ) -> dict[str, Any]:
     """A hierarchy file as the value of `hierarchy:`, written out over the values of the column."""
-    coded = coded_column(workplace, source, column, items)
-    file = read_hierarchy(path)
-    file.findings.raise_if_broken(column)
-    return tree_spec(_over(file, coded))
+    coded = workplace.column(source, column, items)
+    return over(read_hierarchy(path), coded, column)
 
 
-def _over(file: HierarchyFile, column: Column) -> Hierarchy:
+def over(file: HierarchyFile, column: Column, name: str) -> dict[str, Any]:
+    """The tree of a file over the values of a column, written out as the value of `hierarchy:` in a spec."""
+    file.findings.raise_if_broken(name)
     tree = file.over(column)
     assert tree is not None
-    return tree
+    return as_spec(nested(tree, {}))
 
 
 def export_hierarchy(
     workplace: Workplace,
-    telling: Telling,
     *,
     source: Source,
     column: str,
     hierarchy: Any,
     path: str,
-    items: dict[str, Any] | None = None,
+    items: Items | None = None,
 ) -> None:
     """Write the hierarchy of a column to a file, one line per value."""
     tree = _built(workplace, source, column, hierarchy, items)

@@ -1,0 +1,319 @@
+"""Published records on a cluster, in parts of whole classes: dealt out by class, and put in order.
+
+A part does not depend on where its records come from: only on what is published, and on the seed.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from kohort.algorithms import Run
+from kohort.data.column import Column
+from kohort.errors import UnsupportedError
+from kohort.job.choose import Choice
+from kohort.job.publish import Published, broken_by, labelled
+from kohort.job.spark.prepare import SparkPrepared
+from kohort.job.spark.records import ORIGINAL, PERSON, Coder, counted_values, runs
+from kohort.problem.attribute import Attribute
+from kohort.problem.problem import Problem
+from kohort.recoding.recoding import Recoding
+from kohort.tables.spark import (
+    ROW,
+    SparkParts,
+    SparkTable,
+    compact_dictionary,
+    dictionary_of_places,
+    hashed_rows,
+    joined_tables,
+    packed,
+    quoted,
+    sorted_by,
+    unpacked,
+)
+from kohort.tables.spark_session import give_up, spark_failures
+from kohort.treatments.identifiers import MASK
+
+LABELS = pa.dictionary(pa.int32(), pa.string())  # one type, so that labels can be joined
+DEALT = "key long, number long, first long, records binary"
+Batches = Iterator[pa.RecordBatch]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PublishedThere(Published):
+    """A table as it is published on a cluster.
+
+    parts        the published records in parts, which were verified, as Spark holds them
+    fingerprint  of these records: see `kohort.tables.spark.fingerprint`
+    found_formulas  how many texts of each column begin like a formula
+    found_extremes  columns that show their least or greatest value although few people have it
+    notes        how they were made
+    """
+
+    parts: SparkParts
+    fingerprint: tuple[int, int]
+    found_formulas: Mapping[str, int]
+    found_extremes: frozenset[str]
+    notes: tuple[str, ...]  # type: ignore[misc]
+
+    @property
+    def formulas(self) -> Mapping[str, int]:
+        return self.found_formulas
+
+    def extremes(self, attributes: Sequence[Attribute], k: int) -> list[Attribute]:
+        return [attribute for attribute in attributes if attribute.name in self.found_extremes]
+
+    @cached_property
+    def native(self) -> Any:
+        """The published records as a dataframe of Spark's; they are made from the parts that it holds."""
+        return self.parts.frame()
+
+    @property
+    def originals(self) -> np.ndarray:
+        raise UnsupportedError("A release on a cluster does not know which original each record has.")
+
+    def close(self) -> None:
+        """Let Spark give up all that it holds of the release and of its original; `native` is gone then."""
+        give_up(self.parts.held)
+        assert isinstance(self.dataset, SparkTable)
+        self.dataset.release()
+
+
+def dealt(table: pa.Table, number: np.ndarray, keys: Sequence[int], first: int = 0) -> pa.RecordBatch:
+    """Records dealt out by a number of each, as rows of DEALT.
+
+    keys   per number the one by which Spark deals it out
+    first  where these records belong among others that are dealt out
+    """
+    order, start = sorted_by(number, len(keys))
+    ordered = table.take(pa.array(order)).combine_chunks()
+    found = np.flatnonzero(np.diff(start)).tolist()
+    records = [packed(_compact(ordered.slice(start[n], start[n + 1] - start[n]))) for n in found]
+    return pa.RecordBatch.from_pydict(
+        {
+            "key": pa.array([keys[n] for n in found], pa.int64()),
+            "number": pa.array(found, pa.int64()),
+            "first": pa.array([first] * len(found), pa.int64()),
+            "records": pa.array(records, pa.binary()),
+        }
+    )
+
+
+def dealt_by_class(
+    labels: Mapping[str, pa.DictionaryArray], beside: pa.Table, keys: Sequence[int]
+) -> pa.RecordBatch:
+    """Some published records, all of a class to one part: labels, and places of values beside them."""
+    hashed = hashed_rows((labels[name] for name in sorted(labels)), len(beside))
+    part = (hashed >> np.uint64(32)) % np.uint64(len(keys))
+    columns = {name: beside.column(name) for name in beside.column_names}
+    return dealt(pa.table({**labels, **columns}), part, keys)
+
+
+def _compact(table: pa.Table) -> pa.Table:
+    for place, field in enumerate(table.schema):
+        if pa.types.is_dictionary(field.type):
+            column = compact_dictionary(table.column(place).chunk(0)).cast(LABELS)
+            table = table.set_column(place, field.name, column)
+    return table
+
+
+def gathered(batches: Batches) -> Iterator[tuple[int, pa.Table]]:
+    """The records of each number that was dealt out to a partition, in order."""
+    pieces: dict[int, list[tuple[int, Any]]] = defaultdict(list)
+    for batch in batches:
+        for number, first, records in zip(*(batch.column(name) for name in ("number", "first", "records"))):
+            pieces[number.as_py()].append((first.as_py(), records.as_buffer()))
+    for number in sorted(pieces):
+        in_order = sorted(pieces.pop(number), key=lambda piece: piece[0])
+        yield number, joined_tables([unpacked(records) for _, records in in_order])
+
+
+@dataclass(frozen=True, eq=False)
+class Arrangement:
+    """How the records of a part are put together and ordered.
+
+    names   the published columns
+    masked  those that hide what they held
+    """
+
+    coder: Coder
+    names: Sequence[str]
+    masked: Sequence[str]
+    seed: int
+
+    @classmethod
+    def of(cls, prepared: SparkPrepared) -> Arrangement:
+        """The arrangement of a table that was prepared."""
+        return cls(Coder.of(prepared), prepared.published_names, prepared.masked, prepared.request.seed)
+
+    @property
+    def hidden(self) -> list[str]:
+        """The columns that go along with the published ones, for verification and reports."""
+        originals = [f"{ORIGINAL}{number}" for number in range(len(self.coder.attributes))]
+        return [*originals, ROW, *([PERSON] if self.coder.has_people else [])]
+
+    def kinds(self, frame: Any) -> dict[str, Any]:
+        """The types of all these columns, as Spark takes them; `frame` has the original."""
+        from pyspark.sql.types import LongType, StringType
+
+        kinds = {field.name: field.dataType for field in frame.schema.fields}
+        quasi = [attribute.name for attribute in self.coder.attributes]
+        kinds |= {f"{ORIGINAL}{number}": kinds[name] for number, name in enumerate(quasi)}
+        return (
+            kinds
+            | dict.fromkeys([*quasi, *self.masked], StringType())
+            | {PERSON: LongType(), ROW: LongType()}
+        )
+
+    def parts(self, batches: Batches) -> Iterator[tuple[int, pa.Table]]:
+        """The parts that were dealt out to a partition: published columns, and those that are hidden."""
+        for part, table in gathered(batches):
+            yield part, self._arranged(table)
+
+    def _arranged(self, table: pa.Table) -> pa.Table:
+        columns: dict[str, Any] = {}
+        places = self.coder.originals
+        for name in [*self.names, *self.hidden]:
+            if name in self.masked:
+                zeros = pa.array(np.zeros(len(table), dtype=np.uint8))
+                columns[name] = pa.DictionaryArray.from_arrays(zeros, pa.array([MASK]))
+            elif name in places:
+                columns[name] = dictionary_of_places(table.column(name).to_numpy(), places[name].given)
+            else:
+                columns[name] = _in_one(table.column(name))
+        shown = (columns[name] for name in self.names)
+        order = np.argsort(hashed_rows(shown, len(table), self.seed), kind="stable")
+        return pa.table(columns).take(pa.array(order)).combine_chunks()
+
+
+def _in_one(column: pa.ChunkedArray) -> pa.Array:
+    whole = column.combine_chunks()
+    return whole if isinstance(whole, pa.Array) else whole.chunk(0)
+
+
+MOST_ROWS, MOST_RECORDS = 2_000_000, 20_000_000
+_LARGEST_KEY = 2**62
+_AT_ONCE = 1 << 17  # records: values are looked up in a table that is made for each
+
+
+@dataclass(frozen=True, eq=False)
+class GlobalJob:
+    """What workers need to know to publish records by maps.
+
+    labels    per quasi-identifier the published value of each code
+    withheld  keys of the rows that are withheld, sorted
+    keys      per part of published records the number by which Spark deals it out
+    """
+
+    coder: Coder
+    labels: Mapping[str, Sequence[str | None]]
+    withheld: np.ndarray
+    keys: Sequence[int]
+
+    def publish(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The published records, dealt out by class."""
+        for table in runs(batches, _AT_ONCE):
+            beside = self.coder.beside(table)
+            places = (beside.column(f"{ORIGINAL}{n}").to_numpy() for n in range(len(self.labels)))
+            attributes = self.coder.attributes
+            codes = [counted_values(a).codes[of_record] for a, of_record in zip(attributes, places)]
+            hidden = np.isin(row_numbers(attributes, codes), self.withheld)
+            columns = {}
+            for attribute, of_record in zip(attributes, codes):
+                labels = pa.array([*self.labels[attribute.name], "*"], pa.string())
+                place = np.where(hidden, len(labels) - 1, of_record)
+                columns[attribute.name] = dictionary_of_places(place, labels)
+            yield dealt_by_class(columns, beside, self.keys)
+
+
+def row_numbers(attributes: Sequence[Attribute], codes: Sequence[np.ndarray]) -> np.ndarray:
+    """A number for each row of codes; equal for equal rows."""
+    key = np.zeros(len(codes[0]), dtype=np.int64)
+    for attribute, of_record in zip(attributes, codes):
+        key = key * len(attribute.column.texts) + of_record
+    return key
+
+
+def global_recoding(
+    prepared: SparkPrepared, choice: Choice, coder: Coder, keys: Sequence[int], run: Run
+) -> tuple[GlobalJob, Recoding]:
+    """Solve a problem on the distinct rows of a table, and say how workers publish its records."""
+    problem = _gathered(prepared)
+    recoding = choice.solver.solve(problem, run)
+    null_is_star = prepared.request.nulls == "star"
+    labels = {a.name: _labels(recoding, a, null_is_star) for a in prepared.attributes}
+    withheld = np.zeros(0, dtype=np.int64)
+    if recoding.withheld.any():
+        _refuse_leaving_out(prepared, problem, recoding, labels)
+        codes = [attribute.column.codes[recoding.withheld] for attribute in problem.attributes]
+        withheld = np.unique(row_numbers(prepared.attributes, codes))
+    return GlobalJob(coder, labels, withheld, keys), recoding
+
+
+def _gathered(prepared: SparkPrepared) -> Problem:
+    """The problem on the driver: its distinct rows, each as many times as it occurs."""
+    problem, n = prepared.problem, prepared.problem.n_records
+    asked = {model.attribute for model in problem.models}
+    sensitive = {name: s for name, s in prepared.sensitive.items() if name in asked}
+    names = list(dict.fromkeys([*(a.name for a in problem.attributes), *sensitive]))
+    _refuse_many(n, None)
+    with spark_failures("gather the distinct rows"):
+        parts = prepared.frame.groupBy(*map(quoted, names)).count()
+        found = parts.limit(MOST_ROWS + 1).toArrow()
+    _refuse_many(n, found.num_rows)
+    times = found.column(found.num_columns - 1).to_numpy()
+
+    def expanded(column: Any) -> Column:
+        return _coded(column, np.repeat(column.codes_of(found.column(names.index(column.name))), times))
+
+    attributes = tuple(replace(a, column=expanded(a.column)) for a in problem.attributes)
+    held = {name: replace(s, column=expanded(s.column)) for name, s in sensitive.items()}
+    return replace(problem, attributes=attributes, sensitive=held)
+
+
+def _refuse_many(n_records: int, n_rows: int | None) -> None:
+    if n_records <= MOST_RECORDS and (n_rows is None or n_rows <= MOST_ROWS):
+        return
+    rows = "" if n_rows is None else f" and more than {MOST_ROWS:,} distinct rows"
+    raise UnsupportedError(
+        f"The table has {n_records:,} records{rows}: too many for a search that publishes a value in one way "
+        f"wherever it occurs (up to {MOST_RECORDS:,} records in {MOST_ROWS:,} distinct rows fit the driver). "
+        "Choose mondrian or improve, which work region by region."
+    )
+
+
+def _labels(recoding: Recoding, attribute: Attribute, null_is_star: bool) -> list[str | None]:
+    """The published value of each code."""
+    codes = np.arange(len(attribute.column.texts), dtype=np.int32)
+    shown = recoding.apply(replace(attribute, column=_coded(attribute.column, codes)))
+    return labelled(shown, np.zeros(len(codes), dtype=bool), null_is_star).to_pylist()
+
+
+def _coded(column: Column, codes: np.ndarray) -> Column:
+    """A column of other records with the same values."""
+    return Column(column.name, column.kind, codes, column.texts, column.numbers, column.listed, column.apart)
+
+
+def _refuse_leaving_out(
+    prepared: SparkPrepared, problem: Problem, recoding: Recoding, labels: Mapping[str, Sequence[str | None]]
+) -> None:
+    """Refuse where withheld records would have to be left out, and where they cannot be told apart."""
+    size = 1
+    for attribute in prepared.attributes:
+        size *= len(attribute.column.texts)
+    starred = np.ones(problem.n_records, dtype=bool)
+    for attribute in problem.attributes:
+        is_star = np.array([label == "*" for label in labels[attribute.name]], dtype=bool)
+        starred &= is_star[attribute.column.codes]
+    broken = broken_by(problem.models, problem.sensitive, None, starred | recoding.withheld)
+    if size > _LARGEST_KEY or broken is not None or prepared.request.suppressed == "drop":
+        raise UnsupportedError(
+            "The Spark engine does not leave out records, which withheld ones would have to be here. Set "
+            "suppression: 0, choose mondrian, or use engine: local."
+        )

@@ -1,0 +1,490 @@
+"""A release tied to the earlier ones of the same people: its entry in the ledger, checked with all others."""
+
+from __future__ import annotations
+
+import datetime
+import hmac
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kohort.algorithms import Run, Solver
+from kohort.algorithms.again.fresh import Fresh
+from kohort.algorithms.again.history_keeping import HistoryKeeping
+from kohort.algorithms.again.m_invariance import MInvariance
+from kohort.algorithms.again.standing import EarlierValues, Standing
+from kohort.algorithms.kernels.group_costs import costs_by_group
+from kohort.data.arrow_values import long_decimals
+from kohort.data.column import Column, whole_number
+from kohort.data.counting import distinct_rows
+from kohort.data.ledger import HASH_BYTES, NOBODY, Ledger, LedgerEntry
+from kohort.errors import InfeasibleError, InputError, InternalError, UnsupportedError, counted
+from kohort.job.prepare import Prepared
+from kohort.job.publish import Published
+from kohort.job.solve import Clock
+from kohort.problem.problem import Problem
+from kohort.recoding.groups import Groups
+from kohort.recoding.placed_groups import PlacedGroups
+from kohort.recoding.recoding import Recoding
+from kohort.tables.table import Table
+from kohort.verification import Caution, Together, verify_together
+from kohort.verification.recorded import texts_of_values
+from kohort.verification.together import SIGNATURES
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """The records of a table beside the ledger.
+
+    people    keyed hashes of each record's person
+    person    the number of each record's person in the ledger, -1 for those it does not know
+    values    per sensitive column the keyed hash of each of its values, by code
+    value     records by sensitive columns: the number of the value in the ledger, from the number of the
+              ledger's values on for new ones
+    standing  the same as an algorithm takes it
+    """
+
+    people: np.ndarray
+    person: np.ndarray
+    values: Mapping[str, np.ndarray]
+    value: np.ndarray
+    new_values: np.ndarray
+    standing: Standing
+
+
+def known_people(prepared: Prepared, ledger: Ledger, key: bytes) -> Known:
+    """What the ledger knows of the people of a table."""
+    people = hashed_people(prepared.dataset, ledger.person, key)
+    person = positions(people, ledger.people)
+    values = {name: _hashed_values(s.column, key) for name, s in prepared.sensitive.items()}
+    value, new_values = _numbered_values(prepared, ledger, values)
+    make = _by_signatures if prepared.request.again == SIGNATURES else _by_places
+    return Known(people, person, values, value, new_values, make(ledger, person, value, key))
+
+
+def sensitive_names(prepared: Prepared, ledger: Ledger) -> list[str]:
+    """The sensitive columns in the order of the ledger, whatever order the table has them in."""
+    return list(ledger.entries[0].facts["sensitive"] if ledger.entries else prepared.sensitive)
+
+
+def _numbered_values(
+    prepared: Prepared, ledger: Ledger, values: Mapping[str, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """The number of each record's value in each sensitive column, and the hashes of values that are new."""
+    n_values, new, columns = len(ledger.values), [], []
+    for name in sensitive_names(prepared, ledger):
+        sensitive = prepared.sensitive[name]
+        number = positions(values[name], ledger.values)
+        unknown = np.flatnonzero(number < 0)
+        number[unknown] = n_values + np.arange(len(unknown))
+        n_values += len(unknown)
+        new.append(values[name][unknown])
+        columns.append(number[sensitive.column.codes])
+    n_records = prepared.dataset.n_records
+    table = np.column_stack(columns) if columns else np.empty((n_records, 0), dtype=np.int64)
+    return table, np.concatenate([ledger.values[:0], *new])
+
+
+def _by_signatures(ledger: Ledger, person: np.ndarray, value: np.ndarray, _: bytes) -> Standing:
+    """What m-invariance needs: the set of values in the group that somebody was last published in."""
+    number_of: dict[tuple[int, ...], int] = {}
+    of_person = np.full(len(ledger.people), -1, dtype=np.int64)
+    last_group, n_groups = of_person.copy(), 0
+    for entry in ledger.entries:
+        pairs = np.unique(np.column_stack([entry.place, entry.value[:, 0]]), axis=0)
+        starts = np.searchsorted(pairs[:, 0], np.arange(int(entry.place.max()) + 1))
+        sets = [tuple(part.tolist()) for part in np.split(pairs[:, 1], starts[1:])]
+        numbers = np.array([number_of.setdefault(values, len(number_of)) for values in sets])
+        of_person[entry.of_people.person] = numbers[entry.of_people.place]
+        last_group[entry.of_people.person] = n_groups + entry.of_people.place
+        n_groups += len(sets)
+    known = person >= 0
+    signature, group = np.full(len(person), -1, dtype=np.int64), np.full(len(person), -1, dtype=np.int64)
+    signature[known], group[known] = of_person[person[known]], last_group[person[known]]
+    no_places = np.empty(0, dtype=np.int64)
+    place = np.where(known, 0, -1)
+    return Standing(place, known, value[:, 0], no_places, no_places, signature, tuple(number_of), group)
+
+
+def _by_places(ledger: Ledger, person: np.ndarray, value: np.ndarray, key: bytes) -> Standing:
+    """Who has or had which place, and what it was last published with."""
+    known = person >= 0
+    place = np.full(len(person), -1, dtype=np.int64)
+    holds = np.zeros(len(person), dtype=bool)
+    if known.any():
+        place[known] = ledger.place_of_person[person[known]]
+        holds[known] = ledger.last_holder[place[known]] == person[known]
+    both = np.concatenate([value, ledger.last_value.reshape(ledger.n_places, value.shape[1])])
+    kind = distinct_rows(both)[2] if value.shape[1] else np.zeros(len(both), dtype=np.int64)
+    of_record, of_place = kind[: len(value)], kind[len(value) :]
+    earlier = tuple(_earlier(ledger, key))
+    return Standing(place, holds, of_record, of_place, ledger.cell_of_place, earlier=earlier)
+
+
+def _earlier(ledger: Ledger, key: bytes) -> Iterator[EarlierValues]:
+    """The sensitive values of every earlier release; a text stands for each that no promise names."""
+    texts = texts_of_values(ledger, key)
+    unnamed = [f"\0{number}" for number in range(len(ledger.values))]
+    for entry in ledger.entries:
+        for name, numbers in zip(entry.facts["sensitive"], entry.value.T):
+            yield EarlierValues(name, entry.place, numbers.astype(np.int64), tuple(texts.get(name, unnamed)))
+
+
+def hashed_people(dataset: Table, name: str, key: bytes) -> np.ndarray:
+    """HMAC-SHA-256 of each record's person, 128 bits; the same person has the same hash in every table.
+
+    Whole numbers are written alike: 1 and 1.0 are one person. Two people of one table must not become one.
+    """
+    texts = _texts(dataset.arrow(name))
+    people = {text: whole_number(text) for text in texts}
+    if len(set(people.values())) < len(people):
+        raise InputError(
+            f"Column {name!r} says who somebody is, and writes some whole numbers in two ways, as 1 and 1.0. "
+            "A ledger takes them for one person. Write them in one way."
+        )
+    return _hashed(map(people.__getitem__, texts), key, f"people of {name}")
+
+
+def _hashed_values(column: Column, key: bytes) -> np.ndarray:
+    """HMAC-SHA-256 of each value of a sensitive column, by its code; a missing value has one of its own."""
+    spelled = whole_number if column.kind in ("integer", "float") else str
+    texts = ("missing" if text is None else f"value {spelled(text)}" for text in column.texts)
+    return _hashed(texts, key, f"values of {column.name}")
+
+
+def positions(hashes: np.ndarray, among: np.ndarray) -> np.ndarray:
+    """The place of each hash among others, -1 where it is not one of them."""
+    found = pc.index_in(_binary(hashes), value_set=_binary(among))
+    return pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _texts(values: pa.ChunkedArray) -> list[str]:
+    """The person of each record as text; whole numbers are written alike whatever their type."""
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    if pa.types.is_floating(values.type) and pc.all(pc.equal(pc.floor(values), values)).as_py():
+        values = values.cast(pa.int64())
+    return long_decimals(values).cast(pa.string()).to_pylist()
+
+
+def _hashed(texts: Iterable[str], key: bytes, purpose: str) -> np.ndarray:
+    own = hmac.digest(key, f"kohort ledger {purpose}".encode(), "sha256")
+    parts = [hmac.digest(own, text.encode(), "sha256")[:HASH_BYTES] for text in texts]
+    return np.frombuffer(b"".join(parts), dtype=np.uint8).reshape(-1, HASH_BYTES)
+
+
+def _binary(hashes: np.ndarray) -> pa.Array:
+    buffer = pa.py_buffer(np.ascontiguousarray(hashes).tobytes())
+    return pa.Array.from_buffers(pa.binary(HASH_BYTES), len(hashes), [None, buffer])
+
+
+class Untied:
+    """A table, and a release of it, without a ledger."""
+
+    standing: ClassVar[Standing | None] = None
+    cautions: ClassVar[tuple[Caution, ...]] = ()
+
+    def settled(self, recoding: Recoding, published: Published, *, compared: bool = False) -> Untied:
+        """The release in the ledger."""
+        return self
+
+    def beside_alone(self, prepared: Prepared, solver: Solver, clock: Clock) -> Untied:
+        """The same beside the cost of a release on its own."""
+        return self
+
+    def facts(self, cost: float) -> dict[str, Any] | None:
+        """What the certificate and the report say of all releases together."""
+        return None
+
+
+@dataclass(frozen=True, eq=False)
+class Tie:
+    """A table beside the ledger of earlier releases, before it is published."""
+
+    prepared: Prepared
+    ledger: Ledger
+    known: Known
+
+    @property
+    def standing(self) -> Standing:
+        """What earlier releases say of the records."""
+        return self.known.standing
+
+    def settled(self, recoding: Recoding, published: Published, *, compared: bool = False) -> TiedRelease:
+        """The release in the ledger; raises unless all releases together keep the promise.
+
+        compared  whether it is made for comparison only: then it may break it, and cannot be written
+        """
+        assert isinstance(recoding, PlacedGroups)
+        entry = entry_of(self.prepared, published, recoding, self.ledger, self.known)
+        extended = self.ledger.extended(entry)
+        request = self.prepared.request
+        assert request.key is not None
+        found = verify_together(extended, texts_of_values(extended, request.key))
+        if not found.holds and not compared:
+            _refuse(found, request.again)
+        return TiedRelease(
+            extended, found, self._counts(entry, recoding), bool(self.prepared.untouched_others)
+        )
+
+    def _counts(self, entry: LedgerEntry, recoding: PlacedGroups) -> dict[str, int]:
+        """How many people are new, kept and gone, and what became of the places."""
+        before = len(self.ledger.people)
+        published_now = np.zeros(before + len(entry.people), dtype=bool)
+        published_now[entry.of_people.person] = True
+        in_table = np.zeros(before, dtype=bool)
+        in_table[self.known.person[self.known.person >= 0]] = True
+        return {
+            "new": len(entry.people),
+            "kept": int(published_now[:before].sum()),
+            "gone": int((~in_table).sum()),
+            "passed_on": 0,
+            "resting": 0,
+            "waiting": 0,
+            **recoding.told,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class TiedRelease:
+    """A release that was checked together with all earlier ones.
+
+    ledger     with this release as its last entry
+    found      what all releases leave to somebody who has them
+    people     how many are new, kept, gone; places passed on; people who rest or wait
+    passes     whether it publishes columns as they are, beside the sensitive ones
+    alone      the cost of a release on its own, where it was measured
+    """
+
+    ledger: Ledger
+    found: Together
+    people: dict[str, int]
+    passes: bool
+    alone: float | None = None
+
+    def beside_alone(self, prepared: Prepared, solver: Solver, clock: Clock) -> TiedRelease:
+        """The same beside the cost of a release on its own, under the same time limit; not for the first one.
+
+        solver  the way of publishing again, whose inner algorithm is run on all records
+        """
+        problem = prepared.problem
+        if len(self.ledger.entries) < 2:
+            return self
+        with clock("alone"):
+            comparable = problem.cost.adds_up and problem.masses is None
+            if not comparable or not isinstance(solver, (HistoryKeeping, MInvariance, Fresh)):
+                return self
+            try:
+                groups = solver.inner.solve(problem, Run(time_limit=prepared.request.time_limit))
+            except InfeasibleError:
+                return self
+            return replace(self, alone=_cost(problem, groups)) if isinstance(groups, Groups) else self
+
+    @property
+    def cautions(self) -> list[Caution]:
+        """What the promise over all releases does not cover."""
+        if self.ledger.entries[-1].facts["again"] == SIGNATURES:
+            return [_ONLY_VALUES]
+        if not self.passes or len(self.ledger.entries) < 2:
+            return []
+        what = (
+            "Columns that are published as they are, beside the sensitive ones, may tell which records of "
+            "two releases are of the same person, and so who has left."
+        )
+        return [Caution("together", what, "Drop such columns with the role identifier, or give them the role "
+                        "sensitive.")]  # fmt: skip
+
+    def facts(self, cost: float) -> dict[str, Any]:
+        """What the certificate and the report say of all releases together."""
+        entry = self.ledger.entries[-1]
+        return {
+            "release": entry.number,
+            "again": entry.facts["again"],
+            "candidates": self.found.candidates,
+            "counterfeits": entry.counterfeits,
+            "people": self.people,
+            "checks": [check.to_dict() for check in self.found.checks],
+            "alone": self.alone,
+            "ratio": None if not self.alone else cost / self.alone,
+        }
+
+    def with_files(self, sha256: dict[str, str | None], certified: dict[str, Any]) -> Ledger:
+        """The ledger that is written with the files of the release, whose hashes it remembers."""
+        *earlier, last = self.ledger.entries
+        facts = {**last.facts, "sha256": sha256, **certified}
+        return replace(self.ledger, entries=(*earlier, replace(last, facts=facts)))
+
+
+def _cost(problem: Problem, groups: Groups) -> float | None:
+    order = np.argsort(groups.group_of_record, kind="stable")
+    order = order[np.count_nonzero(groups.withheld) :]
+    sizes = np.bincount(groups.group_of_record[order], minlength=groups.n_groups)
+    start = np.concatenate([[0], np.cumsum(sizes)])
+    coded = problem.coded
+    total = float(np.dot(costs_by_group(coded.tables, coded.searched_leaves(), order, start), sizes))
+    total += coded.star_cost * int(groups.withheld.sum())
+    return problem.cost.measure_of_sum(total, problem.n_records, problem.weights)
+
+
+_ONLY_VALUES = Caution(
+    "together",
+    "With m-invariance sensitive values are protected over all releases. Who can tell which records of two "
+    "releases are of the same person may find people by their classes in all of them.",
+    "Publish no column by which records can be followed, or set again: history-keeping.",
+)
+
+
+def tie_to_ledger(prepared: Prepared) -> Tie | Untied:
+    """A table tied to the ledger of its request, if there is one."""
+    request = prepared.request
+    if request.ledger is None:
+        return Untied()
+    assert request.key is not None
+    _refuse_other_promises(prepared, request.ledger)
+    return Tie(prepared, request.ledger, known_people(prepared, request.ledger, request.key))
+
+
+def _refuse(found: Together, again: str) -> None:
+    reasons = " ".join(check.detail for check in found.checks if not check.holds)
+    if again != "fresh":
+        raise InternalError(
+            f"The release failed its check together with the earlier ones and was not made. {reasons} Please "
+            "report this."
+        )
+    raise InfeasibleError(
+        f"Published afresh, this release gives people away together with the earlier ones: "
+        f"{counted(found.exposed, 'person is', 'people are')} left unprotected. {reasons} "
+        "Set again: history-keeping."
+    )
+
+
+_LARGER = ("k", "l")  # parameters that promise more where they are larger; the others where they are smaller
+_MEASURES = (*_LARGER, "alpha", "c")
+
+
+def _refuse_other_promises(prepared: Prepared, ledger: Ledger) -> None:
+    """Raise where a release cannot be added to a ledger: other sensitive columns, weaker promises."""
+    if prepared.persons is not None:
+        raise UnsupportedError(
+            f"With a ledger everybody has one record in a release, and some people of {ledger.person!r} have "
+            "several. Keep one record for each person, such as the latest."
+        )
+    if not ledger.entries:
+        return
+    last = ledger.entries[-1].facts
+    if sorted(last["sensitive"]) != sorted(prepared.sensitive):
+        raise InputError(
+            f"The earlier releases have the sensitive columns {_listed(last['sensitive'])}, and this one has "
+            f"{_listed(prepared.sensitive)}. What is left of a promise over all releases is about the same "
+            "columns: give them the same roles, or begin another ledger for other people."
+        )
+    way = prepared.request.again
+    if (way == SIGNATURES) != (last["again"] == SIGNATURES):
+        raise InputError(
+            f"The earlier releases were made with again: {last['again']}, and this one asks for {way}, which "
+            "promises something else. Use the same, or begin another ledger for other people."
+        )
+    for entry in ledger.entries:
+        for earlier in entry.facts["models"]:
+            _refuse_weaker(earlier, promised(prepared), entry.number)
+
+
+def _refuse_weaker(earlier: Mapping[str, Any], asked: list[dict[str, Any]], number: int) -> None:
+    if any(_as_strict(now, earlier) for now in asked):
+        return
+    about = f" of {earlier['attribute']!r}" if earlier.get("attribute") else ""
+    figures = ", ".join(f"{name} = {earlier[name]}" for name in _MEASURES if name in earlier)
+    raise InputError(
+        f"Release {number} of the ledger promised {earlier['model']}{about} with {figures}, and this spec "
+        "promises less. What was promised must hold over all releases: ask for at least as much."
+    )
+
+
+def _as_strict(now: Mapping[str, Any], earlier: Mapping[str, Any]) -> bool:
+    """Whether a promise is of the same kind as an earlier one, and asks for at least as much."""
+    if {name: now.get(name) for name in (*now, *earlier) if name not in _MEASURES} != {
+        name: earlier.get(name) for name in (*now, *earlier) if name not in _MEASURES
+    }:
+        return False
+    for name in _MEASURES:
+        if name in earlier:
+            before, after = Fraction(str(earlier[name])), Fraction(str(now.get(name, 0)))
+            if after < before if name in _LARGER else after > before:
+                return False
+    return True
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(map(repr, sorted(names))) or "none"
+
+
+def entry_of(
+    prepared: Prepared, published: Published, recoding: PlacedGroups, ledger: Ledger, known: Known
+) -> LedgerEntry:
+    """What the ledger remembers of a release; the hashes of its files come when they are written."""
+    shown = np.sort(published.rows)  # counterfeits are the last ones
+    n_records = prepared.dataset.n_records
+    of_people = shown[shown < n_records]
+    person = np.append(known.person, np.full(published.counterfeits, NOBODY))
+    new = of_people[person[of_people] < 0]
+    person[new] = len(ledger.people) + np.arange(len(new))
+    value = np.concatenate([known.value, known.value[recoding.counterfeits.value]])
+    place = recoding.with_counterfeits().place_of_record
+    class_of, labels = _classes(prepared, published, shown)
+    return LedgerEntry(
+        facts=_facts(prepared, ledger, published),
+        people=known.people[new],
+        values=known.new_values,
+        person=person[shown].astype(np.int32),
+        place=place[shown].astype(np.int32),
+        class_of=class_of.astype(np.int32),
+        value=value[shown].astype(np.int32),
+        labels=labels,
+    )
+
+
+def _classes(
+    prepared: Prepared, published: Published, shown: np.ndarray
+) -> tuple[np.ndarray, dict[str, list[str | None]]]:
+    """The class of each published record, by its labels, and the labels of each class."""
+    columns: dict[str, Any] = {a.name: published.columns[a.name] for a in prepared.attributes}
+    number = np.zeros(len(shown), dtype=np.int64)
+    for column in columns.values():
+        assert isinstance(column, pa.DictionaryArray)
+        codes = column.indices.fill_null(len(column.dictionary)).to_numpy(zero_copy_only=False)[shown]
+        number = np.unique(number * (len(column.dictionary) + 1) + codes, return_inverse=True)[1]
+    first = np.unique(number, return_index=True)[1]
+    rows = pa.array(shown[first])
+    labels = {name: column.take(rows).cast(pa.string()).to_pylist() for name, column in columns.items()}
+    return number, labels
+
+
+def _facts(prepared: Prepared, ledger: Ledger, published: Published) -> dict[str, Any]:
+    request = prepared.request
+    return {
+        "number": len(ledger.entries) + 1,
+        "date": datetime.date.today().isoformat(),
+        "title": request.title,
+        "again": request.again,
+        "models": promised(prepared),
+        "sensitive": sensitive_names(prepared, ledger),
+        "quasi_identifiers": [attribute.name for attribute in prepared.attributes],
+        "records": prepared.dataset.n_records,
+        "published": len(published.rows),
+        "counterfeits": published.counterfeits,
+        "sha256": {},
+    }
+
+
+def promised(prepared: Prepared) -> list[dict[str, Any]]:
+    """The promises of a release as JSON holds them, for later ones to compare theirs with."""
+    found: list[dict[str, Any]] = []
+    for model in prepared.request.table_models:
+        words: Mapping[str, Any] = model.to_dict()
+        found.append({"model": model.name, **words})
+    return found

@@ -1,1 +1,0 @@
-"""What the steps of the job share."""
