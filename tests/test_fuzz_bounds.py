@@ -28,7 +28,7 @@ def test_problems_of_every_kind_are_drawn(drawn):
     assert {problem.cost.name for problem in drawn} >= {"loss", "ncp", "tree", "suppressions"}
     assert {problem.tight for problem in drawn} == {False, True}
     assert {problem.max_withheld > 0 for problem in drawn} == {False, True}
-    assert {problem.persons is None for problem in drawn} == {False, True}
+    assert {problem.units.several for problem in drawn} == {False, True}
     assert len({type(model).__name__ for problem in drawn for model in problem.models}) == 4
 
 

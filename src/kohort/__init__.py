@@ -38,9 +38,11 @@ __all__, __getattr__ = late_names(
             "anonymize apply_maps attack_releases compare frontier mine_closed_records profile "
             "read_hierarchy verify"
         ),
-        "kohort.data.hierarchies.build_hierarchy": (
-            "auto by_frequency code dates flat groups intervals mask order quantiles"
-        ),
+        "kohort.data.hierarchies.build_hierarchy": "auto",
+        "kohort.data.hierarchies.categories": "code flat groups mask",
+        "kohort.data.hierarchies.dates": "dates",
+        "kohort.data.hierarchies.intervals": "intervals quantiles",
+        "kohort.data.hierarchies.orders": "by_frequency order",
         "kohort.data.hierarchy": "Hierarchy",
         "kohort.data.numeric_labels": "as_numbers",
         "kohort.datasets": "datasets",

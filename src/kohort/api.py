@@ -12,7 +12,7 @@ import pyarrow as pa
 from kohort.algorithms import Algorithm, ItemsAlgorithm
 from kohort.algorithms.mining import closed_records
 from kohort.comparison import Comparison, Frontier, Settings, compare_releases, trace_frontier
-from kohort.data.hierarchies.build_hierarchy import Builder
+from kohort.data.hierarchies import Builder
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
 from kohort.io import hierarchies

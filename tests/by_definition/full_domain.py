@@ -51,7 +51,7 @@ def withheld_records(problem, models, domains, looks):
 
 
 def satisfied(problem, model, class_of):
-    if model.attribute is None:
+    if not model.attribute:
         return model.holds(ClassCounts.of_sizes(np.bincount(class_of)))
     sensitive = problem.sensitive[model.attribute]
     n_classes = class_of.max() + 1

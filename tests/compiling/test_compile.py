@@ -19,8 +19,7 @@ from kohort.compiling import compile_algorithms, is_compiled
 from kohort.compiling.calls import calls_of, decoded, recorded_algorithms
 from kohort.datasets import generate_hospital
 from kohort.errors import KohortError
-from kohort.kernels.ahead import ahead_of, compile_ahead
-from kohort.kernels.compile_time import compile_clock, compiling
+from kohort.kernels.compile_time import ahead_of, compile_ahead, compile_clock, compiling
 
 RECORD = "The kernels have changed: run `python -m benchmarks.kernel_calls`."
 QUICK = ("mondrian", "hilbert", "full-domain", "k-anon-cf", "apriori-items")

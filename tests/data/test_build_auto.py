@@ -7,18 +7,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kohort.data.column import code_column
-from kohort.data.hierarchies.auto import _round_widths
-from kohort.data.hierarchies.build_hierarchy import (
-    ByFrequency,
-    Dates,
-    Flat,
-    Intervals,
-    Mask,
-    Order,
-    Quantiles,
-    auto,
-    from_spec,
-)
+from kohort.data.hierarchies.build_hierarchy import _round_widths, auto, from_spec
+from kohort.data.hierarchies.categories import Flat, Mask
+from kohort.data.hierarchies.dates import Dates
+from kohort.data.hierarchies.intervals import Intervals, Quantiles
+from kohort.data.hierarchies.orders import ByFrequency, Order
 from kohort.errors import InputError
 
 RNG = np.random.default_rng(5)

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 import kohort as ko
 from kohort.data.column import code_column
-from kohort.data.hierarchies.build_hierarchy import Auto, Code, code, from_spec
+from kohort.data.hierarchies.build_hierarchy import Auto, from_spec
+from kohort.data.hierarchies.categories import Code, code
 from kohort.data.hierarchies.code_systems import CODE_SYSTEMS, REGION_OF_COUNTRY, recognized_code
 from kohort.errors import InputError
 

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kohort.data.column import code_column
-from kohort.data.hierarchies.build_hierarchy import Dates, dates, from_spec
+from kohort.data.hierarchies.build_hierarchy import from_spec
+from kohort.data.hierarchies.dates import Dates, dates
 from kohort.errors import InputError
 
 

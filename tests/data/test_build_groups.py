@@ -2,8 +2,10 @@ import pyarrow as pa
 import pytest
 
 from kohort.data.column import code_column
-from kohort.data.hierarchies.build_hierarchy import ByFrequency, Groups, Order, flat, from_spec, groups, order
+from kohort.data.hierarchies.build_hierarchy import from_spec
+from kohort.data.hierarchies.categories import Groups, flat, groups
 from kohort.data.hierarchies.checks import check
+from kohort.data.hierarchies.orders import ByFrequency, Order, order
 from kohort.errors import InputError
 
 CONTINENTS = {"Europe": ["France", "Spain"], "Asia": {"East": ["Japan"], "India": None}}

@@ -4,19 +4,11 @@ import pyarrow as pa
 import pytest
 
 from kohort.data.column import code_column
-from kohort.data.hierarchies.build_hierarchy import (
-    Auto,
-    ByFrequency,
-    Dates,
-    FileSource,
-    Flat,
-    Groups,
-    Intervals,
-    Mask,
-    Order,
-    Quantiles,
-    from_spec,
-)
+from kohort.data.hierarchies.build_hierarchy import Auto, FileSource, from_spec
+from kohort.data.hierarchies.categories import Flat, Groups, Mask
+from kohort.data.hierarchies.dates import Dates
+from kohort.data.hierarchies.intervals import Intervals, Quantiles
+from kohort.data.hierarchies.orders import ByFrequency, Order
 from kohort.errors import InputError
 
 
@@ -77,8 +69,8 @@ def test_what_a_spec_means(spec, builder):
         ({"tree": {"x": ["a"]}, "encoding": "utf-8"}, "does not take encoding"),
         ({"tree": {"x": None}}, "Groups must be a mapping"),
         ({"file": 3}, "must be a path. Got 3"),
-        ({"file": "a.csv", "delimiter": 3}, "'delimiter' of a hierarchy file must be a str"),
-        ({"file": "a.csv", "header": "yes"}, "'header' of a hierarchy file must be a bool"),
+        ({"file": "a.csv", "delimiter": 3}, "'delimiter' of a hierarchy file must be text"),
+        ({"file": "a.csv", "header": "yes"}, "'header' of a hierarchy file must be true or false"),
     ],
 )
 def test_wrong_specs(spec, message):

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kohort.data.column import code_column
-from kohort.data.hierarchies.build_hierarchy import Intervals, Quantiles, from_spec, intervals
-from kohort.data.hierarchies.intervals import roundest_between
+from kohort.data.hierarchies.build_hierarchy import from_spec
+from kohort.data.hierarchies.intervals import Intervals, Quantiles, intervals, roundest_between
 from kohort.errors import InputError
 
 

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kohort.data.column import code_column
-from kohort.data.hierarchies.build_hierarchy import Mask, from_spec, mask
+from kohort.data.hierarchies.build_hierarchy import from_spec
+from kohort.data.hierarchies.categories import Mask, mask
 from kohort.errors import InputError
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from kohort.errors import InputError
 from kohort.files import atomic
+from kohort.files.atomic import Outputs
 from kohort.files.drafts import FolderTraits
-from kohort.files.outputs import Outputs
 from kohort.release.beside import hierarchy_files
 
 

@@ -8,7 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kohort as ko
-from kohort.data.hierarchies.build_hierarchy import Dates, FileSource, Flat, Intervals, Mask
+from kohort.data.hierarchies.build_hierarchy import FileSource
+from kohort.data.hierarchies.categories import Flat, Mask
+from kohort.data.hierarchies.dates import Dates
+from kohort.data.hierarchies.intervals import Intervals
 from kohort.errors import InputError
 from kohort.io.read_spec import parse_spec, read_spec, with_files
 from kohort.io.yaml_text import load_yaml

@@ -50,13 +50,13 @@ def anonymized(table, **changes):
 
 def test_the_person_of_each_record_is_a_number_of_the_problem():
     prepared = prepare(MemoryTable(visits()), parse_spec(spec()))
-    assert prepared.problem.persons.tolist() == [0, 1, 2, 3, 4, 5] * 2
+    assert prepared.problem.units.persons.tolist() == [0, 1, 2, 3, 4, 5] * 2
     assert prepared.problem.n_people == 6
 
 
 def test_where_everybody_has_one_record_nothing_is_left_to_count():
     prepared = prepare(MemoryTable(visits(6)), parse_spec(spec()))
-    assert prepared.problem.persons is None
+    assert not prepared.problem.units.several
 
 
 def test_a_table_of_one_record_each_is_published_as_without_the_role():

@@ -15,6 +15,7 @@ import kohort as ko
 from kohort.errors import InputError, UnsupportedError
 from kohort.io.read_spec import parse_spec
 from kohort.job.verify import verify_release
+from kohort.problem.units import Weights
 from kohort.tables.memory import MemoryTable
 from kohort.utility.measure import association
 from kohort.utility.queries import answers, workload
@@ -212,13 +213,15 @@ def test_utility_counts_by_weights():
     columns = [*(attribute.column for attribute in sides.attributes), *sides.sensitive]
     asked = workload(columns, 1, 30, np.random.default_rng(1))
     true, estimated = answers(sides, asked, np.arange(8))
-    one_by_one = [answers(replace(sides, weights=np.eye(8)[i]), asked, np.arange(8)) for i in range(8)]
+    one_by_one = [
+        answers(replace(sides, weights=Weights(np.eye(8)[i])), asked, np.arange(8)) for i in range(8)
+    ]
     for found, place in ((true, 0), (estimated, 1)):
         assert found == pytest.approx(sum(w * one[place] for w, one in zip(WEIGHTS, one_by_one)))
-    assert not np.allclose(true, answers(replace(sides, weights=None), asked, np.arange(8))[0])
-    uneven = replace(sides, weights=np.arange(1.0, 9.0))
+    assert not np.allclose(true, answers(replace(sides, weights=Weights()), asked, np.arange(8))[0])
+    uneven = replace(sides, weights=Weights(np.arange(1.0, 9.0)))
     assert association(uneven, seed=0)["mean_before"] != association(sides, seed=0)["mean_before"]
-    even, alike = (replace(sides, weights=weights) for weights in (np.full(8, 3.0), None))
+    even, alike = (replace(sides, weights=weights) for weights in (Weights(np.full(8, 3.0)), Weights()))
     strengths = [association(side, seed=0)["mean_before"] for side in (even, alike)]
     assert strengths[0] == pytest.approx(strengths[1])
 

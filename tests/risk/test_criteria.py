@@ -18,7 +18,6 @@ from by_definition.criteria import (
     naive_bayes,
     nearest,
 )
-from kohort.risk import criteria as linking
 from kohort.risk.criteria import (
     _independent,
     guess_from_others,
@@ -91,8 +90,7 @@ def test_parts_of_people_are_looked_up_as_by_definition(rows, labels):
     table, sides = of_release(release.sides), release.sides
     classes = table.classes
     people = np.arange(len(rows))
-    first, second = np.array([0]), np.array([1, 2])
-    one, other = (linking._fitting_part(table, part, people) for part in (first, second))
+    one, other = (np.concatenate([fits for _, fits in table.fitting(part, people)]) for part in ([0], [1, 2]))
     sizes = classes.sizes
     for t, without in product(range(len(rows)), (False, True)):
         known = [{name: o[name] for name in ("age",)} for o in originals][t]
@@ -245,7 +243,7 @@ def test_the_control_group_of_linking_has_no_record_of_the_person():
     sides = ko.anonymize(table, **asked).sides
     for r in (0, 1, 299):
         classes = of_release(sides).own_classes(r)
-        same = np.flatnonzero(sides.persons[sides.rows] == sides.persons[r])
+        same = np.flatnonzero(sides.units.of(sides.rows) == sides.units.persons[r])
         assert sorted(classes) == sorted(sides.after.of_record[same])
 
 

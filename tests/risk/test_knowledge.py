@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import kohort as ko
 from by_definition.knowledge import minimal_uniques, people_alike, sets_of, suda_score
+from kohort.problem.units import People, Units
 from kohort.risk import knowledge
 from kohort.risk.knowledge import KnownTable, Uniques, knowledge_sweep, scores_of, sets_of_columns, sweep
 
@@ -33,7 +34,7 @@ def test_every_set_of_columns_is_examined_as_by_definition(rows, data):
     persons = data.draw(st.lists(st.integers(0, 3), min_size=len(rows), max_size=len(rows)))
     for who in (None, persons):
         ones = np.ones(len(rows), dtype=np.int64)
-        table = KnownTable(columns_of(rows), ones, None if who is None else np.array(who))
+        table = KnownTable(columns_of(rows), ones, Units() if who is None else People(np.array(who)))
         seen = swept(table, n, len(rows))
         assert sorted(seen) == sorted(sets_of(n))
         for chosen, sizes in seen.items():

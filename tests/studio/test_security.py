@@ -239,7 +239,7 @@ def test_errors_reach_no_log(browser, capfd, monkeypatch):
     def fail(content):
         raise RuntimeError("a cell of the data")
 
-    monkeypatch.setattr("kohort.studio.spec_text.spread", fail)
+    monkeypatch.setattr("kohort.studio.specs.spread", fail)
     answer = browser.get("project.kohort.yaml")
     assert answer.status_code == 500 and "RuntimeError" in answer.text
     assert "a cell of the data" not in answer.text + "".join(capfd.readouterr())

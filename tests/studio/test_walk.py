@@ -322,7 +322,7 @@ def test_a_file_that_cannot_be_read_is_said(browser, tmp_path):
 
 def test_the_example_specs_of_built_in_tables_mean_the_same_when_written_out(tmp_path):
     from kohort.io.tables import write_table
-    from kohort.studio.spec_text import spec_text
+    from kohort.studio.specs import spec_text
     from kohort.studio.worker.specs import read_spec_path
     from kohort.studio.worker.workplace import Workplace
 

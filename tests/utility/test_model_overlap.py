@@ -11,13 +11,16 @@ from by_definition.regression import least_squares, log_likelihood, overlap, sec
 from by_definition.risk import covers
 from kohort.utility.model_overlap import (
     drawn_codes,
+    estimable,
+    fit_linear,
+    fit_logistic,
+    interval_overlap,
     midpoints,
     model_overlap,
     number_overlap,
     read_formula,
     shares_before,
 )
-from kohort.utility.regression import estimable, fit_linear, fit_logistic, interval_overlap
 
 
 @given(seed=st.integers(0, 99))

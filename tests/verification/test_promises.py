@@ -18,7 +18,6 @@ from by_definition import models as slow
 from by_definition.class_tables import class_tables
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import UnsupportedError
-from kohort.problem.differential_arithmetic import attained_delta
 from kohort.problem.promises import (
     ITEM_MODELS,
     MODELS,
@@ -27,6 +26,7 @@ from kohort.problem.promises import (
     ValueContext,
     ValueTree,
 )
+from kohort.problem.promises.differential_privacy import attained_delta
 from kohort.tables.memory import MemoryTable
 from kohort.verification import published_classes, verify_models
 from kohort.verification.promises import (
@@ -391,7 +391,7 @@ def test_traits_that_verification_derives_are_those_of_the_search(model):
     lower_is_worse = ("k-anonymity", "l-diversity")
     assert promise.least_is_worst == (model.name in lower_is_worse and not promise.is_kind("recursive"))
     assert promise.is_necessary_for_people == model.survives_unions_of_people
-    if model.attribute is not None:
+    if model.attribute:
         assert promise.spreads_people == (model.of_people == "spread")
 
 

@@ -88,7 +88,7 @@ def obstacle(problem: Problem) -> str | None:
     """Why the algorithm improve cannot be used for this problem, in words; None if it can be."""
     if problem.items is not None:
         return "with a column of items, groups of many sizes are made and compared"
-    if problem.masses is not None:
+    if not problem.masses.even:
         return "mondrian minimises a loss in which records have weights"
     try:
         Improve().refuse(problem)

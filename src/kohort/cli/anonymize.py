@@ -13,7 +13,7 @@ from kohort.cli.console import Output
 from kohort.cli.options import Reading
 from kohort.cli.sources import command_to_copy, file_of, secret_key, shown, source_named, target_named
 from kohort.errors import InputError, UnsupportedError, counted
-from kohort.files.outputs import Outputs
+from kohort.files.atomic import Outputs
 from kohort.io.data_files import read_data
 from kohort.io.databases import DatabaseTable
 from kohort.io.formats import format_of

@@ -139,8 +139,8 @@ def compile(asked: Compile, output: Output) -> None:
 
 
 def key(asked: Key, output: Output) -> None:
+    from kohort.files.atomic import Outputs
     from kohort.files.checked import write_checked
-    from kohort.files.outputs import Outputs
     from kohort.io.private_files import make_keys
 
     private, public = asked.private, asked.public or Path(f"{asked.private}.pub")

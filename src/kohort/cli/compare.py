@@ -13,7 +13,7 @@ from kohort.cli.console import Output, table
 from kohort.cli.sources import file_of, source_named, words_of
 from kohort.comparison import Settings, compare_releases, trace_frontier
 from kohort.errors import InputError
-from kohort.files.outputs import Outputs
+from kohort.files.atomic import Outputs
 from kohort.io.data_files import read_data
 from kohort.io.read_spec import files_of, read_spec
 

@@ -90,7 +90,7 @@ class Output:
 
 @contextmanager
 def _compiled_first(progress: Callable[[str, float], None]) -> Iterator[None]:
-    from kohort.kernels.ahead import ahead_of
+    from kohort.kernels.compile_time import ahead_of
 
     def compile_with_progress(algorithms: Sequence[str]) -> None:
         from kohort.compiling import compile_algorithms

@@ -11,8 +11,8 @@ from kohort.cli.console import Output
 from kohort.cli.verify import verify
 from kohort.datasets import example_spec, load_health
 from kohort.errors import InputError
+from kohort.files.atomic import Outputs
 from kohort.files.checked import write_checked
-from kohort.files.outputs import Outputs
 from kohort.io.tables import write_table
 
 

@@ -8,7 +8,7 @@ from kohort.cli.console import Output
 from kohort.cli.risk import population_of
 from kohort.cli.sources import file_of, secret_key, source_named
 from kohort.errors import UnsupportedError
-from kohort.files.outputs import Outputs
+from kohort.files.atomic import Outputs
 from kohort.io.intruder_form import check_form_path, read_attempts, write_form
 from kohort.io.read_spec import files_of, read_spec_file, with_files
 from kohort.release.origin import Origin

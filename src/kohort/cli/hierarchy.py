@@ -14,12 +14,13 @@ from kohort.cli.commands import Build, Check, Show
 from kohort.cli.console import Output
 from kohort.cli.sources import command_to_copy, file_of, source_named
 from kohort.data.column import Column
-from kohort.data.hierarchies.build_hierarchy import Auto, Builder, FileSource, from_spec
+from kohort.data.hierarchies import Builder
+from kohort.data.hierarchies.build_hierarchy import Auto, FileSource, from_spec
 from kohort.data.hierarchies.checks import Findings
 from kohort.data.hierarchies.checks import check as check_hierarchy
 from kohort.data.hierarchy import Hierarchy, tree_lines
 from kohort.errors import InputError, counted
-from kohort.files.outputs import Outputs
+from kohort.files.atomic import Outputs
 from kohort.io.data_files import read_data
 from kohort.io.databases import DatabaseTable
 from kohort.io.hierarchies import HierarchyFile, read_hierarchy, write_hierarchy

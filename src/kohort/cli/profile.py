@@ -16,8 +16,8 @@ from kohort.cli.console import Output, table
 from kohort.cli.sources import command_to_copy, file_of, shown, source_named
 from kohort.data.baskets import code_baskets
 from kohort.errors import InfeasibleError, counted, percent
+from kohort.files.atomic import Outputs
 from kohort.files.checked import write_checked
-from kohort.files.outputs import Outputs
 from kohort.io.data_files import read_data, recognized_baskets
 from kohort.io.databases import DatabaseTable
 from kohort.io.source_file import Files, plain_suffix

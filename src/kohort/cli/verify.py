@@ -12,7 +12,7 @@ from kohort.cli.commands import Verify
 from kohort.cli.console import Output
 from kohort.cli.sources import file_of, secret_key, source_named
 from kohort.errors import InputError, counted
-from kohort.files.outputs import Outputs
+from kohort.files.atomic import Outputs
 from kohort.io.data_files import read_data, read_release, write_rows
 from kohort.io.databases import DatabaseTable
 from kohort.io.private_files import read_order, read_salt

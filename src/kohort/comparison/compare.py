@@ -29,7 +29,7 @@ from kohort.comparison.grid import (
 )
 from kohort.comparison.worker import Job
 from kohort.io.read_spec import with_files
-from kohort.kernels.ahead import compile_ahead
+from kohort.kernels.compile_time import compile_ahead
 from kohort.parameters import Seconds, Seed, Within, check_parameters
 from kohort.statement import Statement
 from kohort.version import __version__

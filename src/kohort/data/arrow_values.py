@@ -209,34 +209,19 @@ def person_codes(name: str, values: pa.ChunkedArray) -> np.ndarray:
             f"Column {name!r} says whose record it is, but holds lists, structures or values of a special "
             "type. Convert it to text or numbers."
         )
-    if pa.types.is_dictionary(values.type):
-        return _codes_of_dictionary(name, values)
-    encoded = long_decimals(values).combine_chunks().dictionary_encode()
-    if isinstance(encoded, pa.ChunkedArray):  # an empty column has no chunk to combine
+    if not len(values):
         return np.empty(0, dtype=np.int32)
-    codes = pc.fill_null(encoded.indices.cast(pa.int32()), -1).to_numpy(zero_copy_only=False)
-    blank = _blanks(encoded.dictionary)
-    if not blank.any():
-        return codes
-    number = np.append(np.where(blank, -1, np.cumsum(~blank) - 1), -1).astype(np.int32)
-    return number[codes]
-
-
-def _codes_of_dictionary(name: str, values: pa.ChunkedArray) -> np.ndarray:
-    """The same numbers of values that are in a dictionary, which may list them in another order."""
-    encoded = values.unify_dictionaries().combine_chunks()
-    parts = encoded.chunks if isinstance(encoded, pa.ChunkedArray) else [encoded]
-    codes = np.concatenate(
-        [pc.fill_null(part.indices.cast(pa.int64()), -1).to_numpy(zero_copy_only=False) for part in parts]
-    )
-    distinct, first = np.unique(codes, return_index=True)
-    in_turn = distinct[np.argsort(first)]
-    in_turn = in_turn[in_turn >= 0]
-    dictionary = parts[0].dictionary
-    number_of = np.full(len(dictionary) + 1, -1, dtype=np.int32)
-    # equal values of the dictionary, if there are any, have one number
-    number_of[in_turn] = person_codes(name, pa.chunked_array([dictionary.take(pa.array(in_turn))]))
-    return number_of[codes]
+    if pa.types.is_dictionary(values.type):  # which may list the values in another order, and some twice
+        whole = pa.concat_arrays(values.unify_dictionaries().chunks)
+        met = whole.indices.dictionary_encode()
+        number = person_codes(name, pa.chunked_array([whole.dictionary.take(met.dictionary)]))
+        codes = met.indices
+    else:
+        encoded = pa.concat_arrays(long_decimals(values).chunks).dictionary_encode()
+        blank, codes = _blanks(encoded.dictionary), encoded.indices
+        number = np.where(blank, -1, np.cumsum(~blank) - 1)
+    number = np.append(number, -1).astype(np.int32)
+    return number[pc.fill_null(codes.cast(pa.int64()), -1).to_numpy(zero_copy_only=False)]
 
 
 def _blanks(values: pa.Array) -> np.ndarray:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import date, datetime
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,7 @@ from kohort.data.arrow_values import long_decimals
 from kohort.data.times import DATE_TEXT, is_zoned, local_days, moment_of_text, moment_of_time, temporal_values
 from kohort.errors import InputError
 
+AnyColumn = TypeVar("AnyColumn", bound="Column")
 Kind = Literal["integer", "float", "string", "boolean", "date", "datetime"]
 
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,18})")  # no leading zeros: 01234 is a code, not a number
@@ -44,9 +45,7 @@ class Column:
     numbers: np.ndarray | None
     is_part: ClassVar[bool] = False  # whether `counts` are those of a larger table: see PartColumn
     listed: tuple[str, ...] = ()  # the order that was given, if one was
-    apart: int = (
-        0  # how many of the last values, null aside, have no place in the order: reasons for no answer
-    )
+    apart: int = 0  # how many of the last values, null aside, have no place in the order: no answers
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -114,6 +113,11 @@ class Column:
             texts=tuple(self.texts[code] for code in kept),
             numbers=self.numbers[kept[kept < len(self.numbers)]],
         )
+
+    def like(self, kind: type[AnyColumn], codes: Any, **more: Any) -> AnyColumn:
+        """A column of another kind with the same values, and other codes."""
+        known = {field.name: getattr(self, field.name) for field in fields(Column) if field.name != "codes"}
+        return kind(**known, codes=codes, **more)
 
     @cached_property
     def counts(self) -> np.ndarray:
@@ -280,15 +284,11 @@ def _equal_texts_merged(codes: np.ndarray, values: _Distinct) -> tuple[np.ndarra
     if len(first) == len(values.texts):
         return codes, values
     kept = np.array(sorted(first.values()), dtype=np.int64)
-    new = np.full(len(values.texts) + 1, -1, dtype=np.int32)
-    new[:-1] = np.searchsorted(kept, [first[text] for text in values.texts])
-    merged = _Distinct(
-        values.kind,
-        [values.texts[i] for i in kept],
-        None if values.numbers is None else values.numbers[kept],
-        None if values.moments is None else [values.moments[i] for i in kept],
-    )
-    return new[codes], merged
+    new = np.append(np.searchsorted(kept, [first[text] for text in values.texts]), -1).astype(np.int32)
+    texts = [values.texts[i] for i in kept]
+    numbers = None if values.numbers is None else values.numbers[kept]
+    moments = None if values.moments is None else [values.moments[i] for i in kept]
+    return new[codes], _Distinct(values.kind, texts, numbers, moments)
 
 
 def _natural(values: list) -> _Distinct:
@@ -336,13 +336,9 @@ def _natural_text(texts: list[str]) -> _Distinct:
 
 def _moments(texts: list[str]) -> list[int] | None:
     """The moments of ISO times; None if some text is not a time, or if only some of them name an offset."""
-    moments = []
-    for text in texts:
-        moment = moment_of_text(text)
-        if moment is None:
-            return None
-        moments.append(moment)
-    return moments if len({is_zoned(text) for text in texts}) == 1 else None
+    moments = [moment for moment in map(moment_of_text, texts) if moment is not None]
+    alike = len(moments) == len(texts) and len({is_zoned(text) for text in texts}) == 1
+    return moments if alike else None
 
 
 def _times(texts: list[str], moments: list[int]) -> _Distinct:

@@ -91,8 +91,7 @@ class StoredValues:
         """All records in the codes of a column, given the code of each value of the dictionary."""
         used = np.flatnonzero(self.counts)
         codes = _Coded(self.codes, None if (code_of[used] == used).all() else code_of)
-        known = column.texts, column.numbers, column.listed, column.apart
-        return CompactColumn(column.name, column.kind, codes, *known)  # type: ignore[arg-type]
+        return column.like(CompactColumn, codes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +183,7 @@ class GrowingValues:
     def __init__(self, name: str, kind: pa.DataType) -> None:
         refuse_uncodable(name, kind)
         self.ordered = bool(pa.types.is_dictionary(kind) and kind.ordered)
-        self._known: pa.Array | None = None
+        self._known: list[pa.Array] = []  # one dictionary, once there is any
         self._parts: list[np.ndarray] = []  # codes of `_known`, plus 1; 0 where a value is missing
         self._pending: list[pa.Array] = []  # the dictionaries of the last parts
         self._waiting = 0
@@ -203,7 +202,7 @@ class GrowingValues:
     def values(self) -> StoredValues:
         """All values that were taken in. The parts are given up: nothing can be added afterwards."""
         self._join()
-        dictionary = pa.array([], pa.string()) if self._known is None else self._known
+        dictionary = self._known[0] if self._known else pa.array([], pa.string())
         codes = np.empty(sum(map(len, self._parts)), dtype=smallest_type(len(dictionary) + 1))
         place = 0
         self._parts.reverse()
@@ -219,18 +218,17 @@ class GrowingValues:
         """Join the dictionaries of the pending parts to the known values, and number the parts by these."""
         if not self._pending:
             return
-        known = [] if self._known is None else [self._known]
-        dictionaries = [*known, *self._pending]
+        dictionaries = [*self._known, *self._pending]
         joined = pa.concat_arrays([d.cast(dictionaries[0].type) for d in dictionaries]).dictionary_encode()
         number = pc.fill_null(pc.add(joined.indices.cast(pa.int64()), 1), 0).to_numpy(zero_copy_only=False)
-        place = len(known[0]) if known else 0
+        place = sum(map(len, self._known))
         kind = smallest_type(len(joined.dictionary) + 1)
         first = len(self._parts) - len(self._pending)
         for which, dictionary in enumerate(self._pending, start=first):
             own = number[place : place + len(dictionary)]
             self._parts[which] = np.concatenate([[0], own]).astype(kind)[self._parts[which]]
             place += len(dictionary)
-        self._known, self._pending, self._waiting = joined.dictionary, [], 0
+        self._known, self._pending, self._waiting = [joined.dictionary], [], 0
 
 
 def _small(encoded: pa.DictionaryArray) -> np.ndarray:
@@ -245,7 +243,7 @@ def _small(encoded: pa.DictionaryArray) -> np.ndarray:
 # Columns of a table that is elsewhere: their distinct values with counts, and the codes of parts of them.
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class PartColumn(Column):
     """A column of some records of a table; `counts` are those of the whole table.
 
@@ -253,15 +251,10 @@ class PartColumn(Column):
     """
 
     is_part: ClassVar[bool] = True
-    whole: np.ndarray | None = None
-
-    @cached_property
-    def counts(self) -> np.ndarray:
-        assert self.whole is not None
-        return self.whole
+    counts: np.ndarray
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class CountedColumn(Column):
     """A column of which only the distinct values are at hand, each counted as often as it occurs.
 
@@ -271,32 +264,26 @@ class CountedColumn(Column):
     given   these values as they came
     """
 
-    values: Any = None
-    times: np.ndarray | None = None
-    given: Any = None
+    values: Any
+    times: np.ndarray
+    given: Any
 
     def __len__(self) -> int:
-        assert self.times is not None
         return int(self.times.sum())
 
     @cached_property
     def counts(self) -> np.ndarray:
-        assert self.times is not None
         found = np.zeros(len(self.texts), dtype=np.int64)
         np.add.at(found, self.codes, self.times)
         return found
 
     def part(self, values: pa.Array | pa.ChunkedArray) -> PartColumn:
         """The column of some records, given their values as they came."""
-        return self._part(self.codes_of(values))
+        return self.like(PartColumn, self.codes_of(values), counts=self.counts)
 
     def part_at(self, places: np.ndarray) -> PartColumn:
         """The column of some records, given the place of each value among those that were counted."""
-        return self._part(self.codes[places].astype(np.int32, copy=False))
-
-    def _part(self, codes: np.ndarray) -> PartColumn:
-        shared = self.texts, self.numbers, self.listed, self.apart
-        return PartColumn(self.name, self.kind, codes, *shared, self.counts)
+        return self.like(PartColumn, self.codes[places].astype(np.int32, copy=False), counts=self.counts)
 
     def codes_of(self, values: pa.Array | pa.ChunkedArray) -> np.ndarray:
         """The codes of values; one that was not counted is refused: the table is another than before."""
@@ -320,8 +307,7 @@ def counted_column(name: str, values: pa.Array, times: np.ndarray) -> CountedCol
     """A column, given its distinct values (a missing one may be among them) and how often each occurs."""
     known = comparable(values)
     coded = code_column(name, known)
-    found = coded.kind, coded.codes, coded.texts, coded.numbers, coded.listed, coded.apart
-    return CountedColumn(name, *found, known, times, values)
+    return coded.like(CountedColumn, coded.codes, values=known, times=times, given=values)
 
 
 def comparable(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:

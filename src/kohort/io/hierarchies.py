@@ -16,9 +16,10 @@ from pathlib import Path
 import yaml
 
 from kohort.data.column import Column
-from kohort.data.hierarchies.build_hierarchy import Builder, FileSource
+from kohort.data.hierarchies import Builder
+from kohort.data.hierarchies.build_hierarchy import FileSource
 from kohort.data.hierarchies.checks import Findings, check, compare
-from kohort.data.hierarchies.ranges import Range, Ranges
+from kohort.data.hierarchies.intervals import Range, Ranges
 from kohort.data.hierarchy import Hierarchy
 from kohort.data.path_tree import Label, Pairs, PathTree
 from kohort.errors import InputError, counted

@@ -132,7 +132,7 @@ def verify_certified(
     models = [model for model in promised if not _needs_spec(model)]
     if certificate.counted == "people":  # what is left is necessary for people, too
         models = [model for model in models if model.survives_unions_of_people]
-    published.require([model.attribute for model in models if model.attribute is not None])
+    published.require([model.attribute for model in models if model.attribute])
     linked = certificate.linked
     classes = published_classes(
         published,

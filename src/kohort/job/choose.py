@@ -65,7 +65,7 @@ def choose(problem: Problem, request: Statement, standing: Standing | None = Non
     """
     if standing is not None:
         return _for_ledger(problem, request, standing)
-    if problem.histories is not None:
+    if problem.units.linked:
         return _for_histories(problem, request)
     if any(model.by_sampling for model in problem.models):
         return _by_sampling(problem, request)
@@ -122,7 +122,7 @@ def _for_table(
     elif unmet:
         solver = United(algorithm, unmet, request.diversify_weight)
         parameters |= {"diversify": {"w": request.diversify_weight}}
-    if problem.masses is not None and not algorithm.weighs:
+    if not problem.masses.even and not algorithm.weighs:
         solver = _counting_alike(solver, algorithm)
     if request.suppressed == "star":
         solver = StarsTogether(solver, null_is_star=request.nulls == "star")

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
 from kohort.data.column import Column, unsigned_zero, whole_number
 from kohort.data.domain import STAR, Domain
-from kohort.data.hierarchies.build_hierarchy import Flat, Groups, Order
+from kohort.data.hierarchies.categories import Flat, Groups
 from kohort.data.hierarchies.checks import check
+from kohort.data.hierarchies.orders import Order
 from kohort.data.hierarchy import Hierarchy
 from kohort.job.people import population_of
 from kohort.problem.attribute import Attribute, tight_domain
 from kohort.problem.roles import Roles
 from kohort.problem.sensitive import SensitiveAttribute
+from kohort.problem.units import Units
 from kohort.statement import Statement
 from kohort.tables.table import Table
 
@@ -64,11 +64,11 @@ def _domain(column: Column, source: object, on_missing: str, *, natural: Column)
 
 
 def sensitive_attributes(
-    dataset: Table, request: Statement, roles: Roles, persons: np.ndarray | None
+    dataset: Table, request: Statement, roles: Roles, units: Units
 ) -> dict[str, SensitiveAttribute]:
     """The sensitive columns by name, in the order and with the hierarchies that were asked for."""
     found = {name: _sensitive(dataset, request, name) for name in roles.having("sensitive")}
-    return {name: replace(sensitive, persons=persons) for name, sensitive in found.items()}
+    return {name: replace(sensitive, units=units) for name, sensitive in found.items()}
 
 
 def _sensitive(dataset: Table, request: Statement, name: str) -> SensitiveAttribute:

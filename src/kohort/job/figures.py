@@ -166,7 +166,7 @@ def release_notes(
     if problem.attributes and problem.max_withheld and not verdict.withheld:
         notes.append(f"Up to {counted(problem.max_withheld, 'record')} could have been withheld; none was.")
     for model in problem.models:
-        if model.attribute is not None:
+        if model.attribute:
             notes += model.notes(problem.sensitive[model.attribute].context)
     if prepared.items is not None and not prepared.attributes:
         notes += _basket_notes(prepared.items)

@@ -10,8 +10,9 @@ import numpy as np
 from kohort.algorithms import ItemsAlgorithm, parameters_of
 from kohort.data.baskets import Baskets, by_cooccurrence, read_baskets, with_counts_above
 from kohort.data.domain import STAR
-from kohort.data.hierarchies.build_hierarchy import Builder, Order
+from kohort.data.hierarchies import Builder
 from kohort.data.hierarchies.checks import check
+from kohort.data.hierarchies.orders import Order
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, counted
 from kohort.problem.items import ItemsProblem
@@ -37,7 +38,7 @@ def items_problem(dataset: Table, request: Statement) -> ItemsProblem | None:
     confidence, sensitive = request.confidence, None
     holds: list[np.ndarray] = []
     if confidence is not None:
-        values = None if confidence.attribute is None else dataset.column(confidence.attribute)
+        values = dataset.column(confidence.attribute) if confidence.attribute else None
         holds, names = confidence.held(baskets, values, multiset=items.multiset), confidence.sensitive
         baskets, sensitive = baskets.parted(names, multiset=items.multiset)
         plain = plain.parted(names)[0] if items.multiset else baskets

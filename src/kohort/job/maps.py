@@ -269,7 +269,7 @@ class Recorded(Recoding):
                     f"Maps cannot be applied under {model.name}, a promise about a whole table. Make a "
                     "release of this table with 'kohort anonymize'."
                 )
-            fails |= ~holds_in(model, prepared.sensitive, prepared.persons, class_of)
+            fails |= ~holds_in(model, prepared.sensitive, prepared.units, class_of)
         starred = np.logical_and.reduce(
             [np.array([label == STAR for label in column.labels])[column.of_record] for column in columns]
         )

@@ -12,27 +12,26 @@ from kohort.data.counting import distinct_rows
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, UnsupportedError, counted
 from kohort.problem.attribute import Attribute, PopulationRows
-from kohort.problem.histories import Histories
 from kohort.problem.promises import Model, Population
 from kohort.problem.roles import Roles
+from kohort.problem.units import Histories, People, Units, Weights
 from kohort.statement import Statement
 from kohort.tables.table import Table
 
 
-def persons_of(dataset: Table, roles: Roles) -> np.ndarray | None:
-    """The number of each record's person, from 0 on; None where every record is that of another person.
+def units_of(dataset: Table, roles: Roles) -> Units:
+    """Whose the records are; where every one is that of another person, as if there were no such role.
 
-    Then counting people is counting records, and the search is the same as without the role. Where there are
-    households, these are counted in the place of people.
+    Where there are households, these are counted in the place of people.
     """
     household, person = roles.only("household"), roles.only("person")
     if household is not None:
-        units = _checked_households(dataset, household, person)
+        number = _checked_households(dataset, household, person)
     elif person is not None:
-        units = checked_persons(dataset, person)
+        number = checked_persons(dataset, person)
     else:
-        return None
-    return None if int(units.max()) + 1 == len(units) else units
+        return Units()
+    return Units() if int(number.max()) + 1 == len(number) else People(number)
 
 
 def _checked_households(dataset: Table, name: str, person: str | None) -> np.ndarray:
@@ -79,14 +78,14 @@ def histories_of(
     request: Statement,
     nothing: np.ndarray,
     columns_of_events: frozenset[str],
-) -> Histories | None:
-    """The records of each person, by their slots if there are any; None where records are not linked.
+) -> Histories:
+    """The records of each person, by their slots if there are any, where records are linked.
 
     nothing  of people and events that were joined: per record whether it stands for a person without events;
              empty where nothing was joined
     """
     if request.linked_by is None:
-        return None
+        return Histories()
     # of a household, all records are a bag
     persons = checked_persons(dataset, request.linked_by)
     slots = None if request.slot is None else _checked_slots(dataset, request.slot, persons, nothing)
@@ -117,21 +116,21 @@ def _checked_slots(dataset: Table, name: str, persons: np.ndarray, nothing: np.n
     return column.codes
 
 
-def weights_of(dataset: Table, roles: Roles) -> np.ndarray | None:
-    """The sampling weight of each record; None without a column of weights.
+def weights_of(dataset: Table, roles: Roles) -> Weights:
+    """The sampling weight of each record; the same for all without a column of weights.
 
     Raises InputError for weights that are missing, or no positive and finite numbers.
     """
     name = roles.only("weight")
     if name is None:
-        return None
+        return Weights()
     weights = record_weights(name, dataset.arrow(name))
     if wrong := int((~((weights > 0) & np.isfinite(weights))).sum()):
         raise InputError(
             f"Column {name!r} has the role weight, and in {counted(wrong, 'record')} it is no positive, "
             "finite number. Correct these, or leave the role out."
         )
-    return weights
+    return Weights(weights)
 
 
 def population_of(models: Sequence[Model]) -> Table | None:

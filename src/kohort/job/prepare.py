@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -19,21 +19,20 @@ from kohort.job.items import items_problem
 from kohort.job.people import (
     check_population,
     histories_of,
-    persons_of,
     population_of,
     population_rows,
+    units_of,
     weights_of,
 )
 from kohort.job.two_files import OneFile, TwoFiles, join_files
 from kohort.problem.attribute import Attribute, PopulationRows
 from kohort.problem.costs import cost_named
-from kohort.problem.histories import Histories
 from kohort.problem.items import ItemsProblem
-from kohort.problem.people_elsewhere import PeopleElsewhere
 from kohort.problem.problem import Problem, refuse_many_attributes
 from kohort.problem.promises import ClassCounts, KAnonymity, Model, RiskLimit, TableModel
 from kohort.problem.roles import Roles
 from kohort.problem.sensitive import SensitiveAttribute
+from kohort.problem.units import Units, Weights
 from kohort.statement import Statement
 from kohort.statement.columns import TREATMENTS
 from kohort.tables.memory import MemoryTable
@@ -50,11 +49,9 @@ class Prepared:
     sensitive   the sensitive columns by name
     files       the table, or the two that it was joined from
     items       what is asked of the column of items; None where there is none
-    persons     the number of each record's person; None where every record is that of another person
-    histories   the records of each person, where they are linked; else None
-    weights     the sampling weight of each record; None where there are none
+    units       whose the records are, and which are seen together
+    weights     the sampling weight of each record
     treated     sensitive columns with a treatment, as they are published: promises are about these
-    elsewhere   the people of a table that is not here, where they have several records; else None
     """
 
     dataset: Table
@@ -64,11 +61,9 @@ class Prepared:
     sensitive: Mapping[str, SensitiveAttribute]
     files: OneFile | TwoFiles
     items: ItemsProblem | None = None
-    persons: np.ndarray | None = None
-    histories: Histories | None = None
-    weights: np.ndarray | None = None
+    units: Units = field(default_factory=Units)
+    weights: Weights = field(default_factory=Weights)
     treated: Mapping[str, pa.Array] = field(default_factory=dict)
-    elsewhere: PeopleElsewhere | None = None
 
     @cached_property
     def treatments(self) -> dict[str, Treatment]:
@@ -97,21 +92,15 @@ class Prepared:
             suppression=request.suppression,
             seed=request.seed,
             items=self.items,
-            persons=self.persons,
-            histories=self.histories,
-            masses=None if self.weights is None or not cost.is_mean else self.weights / self.weights.mean(),
+            units=self.units,
+            masses=self.weights.scaled() if cost.is_mean else Weights(),
             population=self._population,
-            elsewhere=self.elsewhere,
         )
 
     @cached_property
     def n_people(self) -> int:
         """How many people the table is of: records, where everybody has one."""
-        if self.elsewhere is not None:
-            return self.elsewhere.n_people
-        if self.persons is None:
-            return len(self.attributes[0].column)
-        return int(self.persons.max(initial=-1)) + 1
+        return self.units.n_people(len(self.attributes[0].column))
 
     def _refuse_limits(self) -> None:
         """Raise InfeasibleError for a limit on the risk that not even all records as one class keep."""
@@ -121,15 +110,15 @@ class Prepared:
                 raise InfeasibleError(f"{reason}.")
 
     @property
-    def _population(self) -> PopulationRows | None:
-        """Everybody whom promises compare the table with, in codes; None where none does."""
+    def _population(self) -> PopulationRows:
+        """Everybody whom promises compare the table with, in codes."""
         everybody = population_of(self.request.models)
-        return None if everybody is None else population_rows(everybody, self.attributes)
+        return PopulationRows() if everybody is None else population_rows(everybody, self.attributes)
 
     @property
     def needs_rows(self) -> bool:
         """Whether verification goes through the records one by one: those of people, and items."""
-        return self.items is not None or self.persons is not None or self.histories is not None
+        return self.items is not None or self.units.several or self.units.linked
 
     @property
     def untouched(self) -> list[str]:
@@ -167,14 +156,16 @@ def prepare(dataset: Table, request: Statement, events: Table | None = None) -> 
     refuse_many_attributes(len(quasi_identifiers))
     if request.suppressed == "drop" and request.suppression > 0:
         _refuse_dropping(request.models)
-    persons = persons_of(dataset, roles) if dataset.in_one_place else None
+    units = units_of(dataset, roles) if dataset.in_one_place else Units()
     weights = weights_of(dataset, roles)
     refuse_nulls(files.tables, request, roles)
     treated = _treated(dataset, request, roles)
-    sensitive = sensitive_attributes(_published_values(dataset, roles, treated), request, roles, persons)
+    sensitive = sensitive_attributes(_published_values(dataset, roles, treated), request, roles, units)
     check_population(population_of(request.models), dataset, quasi_identifiers)
     attributes = build_attributes(dataset, request, roles)
     _refuse_no_numbers(attributes, request)
+    items = items_problem(dataset, request)
+    histories = histories_of(dataset, request, files.nothing, files.columns_of_events)
     return Prepared(
         dataset,
         request,
@@ -182,9 +173,8 @@ def prepare(dataset: Table, request: Statement, events: Table | None = None) -> 
         attributes,
         sensitive,
         files,
-        items=items_problem(dataset, request),
-        persons=persons,
-        histories=histories_of(dataset, request, files.nothing, files.columns_of_events),
+        items=items,
+        units=replace(units, histories=histories),
         weights=weights,
         treated=treated,
     )

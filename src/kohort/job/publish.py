@@ -29,8 +29,9 @@ from kohort.job.prepare import Prepared
 from kohort.job.two_files import OneFile, TwoFiles, compared
 from kohort.late import LateModule
 from kohort.problem.attribute import Attribute
-from kohort.problem.promises import MODELS, NO_CONTEXT, Model
-from kohort.problem.sensitive import SensitiveAttribute, group_counts
+from kohort.problem.promises import MODELS, Model, context_of
+from kohort.problem.sensitive import SensitiveAttribute
+from kohort.problem.units import Units
 from kohort.recoding.recoding import PublishedColumn, Recoding
 from kohort.tables.batches import BatchTable, PublishedTable
 from kohort.tables.memory import MemoryTable
@@ -55,29 +56,27 @@ def starred(columns: Sequence[pa.Array]) -> np.ndarray:
 def holds_in(
     model: Model,
     sensitive: Mapping[str, SensitiveAttribute],
-    persons: np.ndarray | None,
+    units: Units,
     class_of: np.ndarray,
     records: np.ndarray | slice = slice(None),
 ) -> np.ndarray:
     """Per class whether it satisfies a model; `class_of` is the class of each of these records."""
-    of = None if model.attribute is None else sensitive[model.attribute]
-    counts = group_counts(model, of, class_of, persons, records, int(class_of.max(initial=0)) + 1)
-    return model.holds(counts, NO_CONTEXT if of is None else of.context)
+    counts = units.counts(model, sensitive, class_of, records, int(class_of.max(initial=0)) + 1)
+    return model.holds(counts, context_of(model, sensitive))
 
 
 def broken_by(
     models: Sequence[Model],
     sensitive: Mapping[str, SensitiveAttribute],
-    persons: np.ndarray | None,
+    units: Units,
     records: np.ndarray,
 ) -> str:
     """The promises that these records break as one class, in words; empty if they keep all.
 
     records  per record whether it is one of them
-    persons  the number of each record's person, where people have several
     """
     one_class = np.zeros(int(records.sum()), dtype=np.int64)
-    broken = [model for model in models if not holds_in(model, sensitive, persons, one_class, records)[0]]
+    broken = [model for model in models if not holds_in(model, sensitive, units, one_class, records)[0]]
     return ", ".join(f"{m.name} of {m.attribute!r}" if m.attribute else m.name for m in broken)
 
 
@@ -263,7 +262,7 @@ def publish(prepared: Prepared, recoding: Recoding) -> Published:
     drops = bool(prepared.attributes) and (request.suppressed == "drop" or followed)
     if not drops and withheld.any():
         shown = starred([columns[name] for name in generalized])
-        broken = broken_by(request.table_models, prepared.sensitive, prepared.persons, shown)
+        broken = broken_by(request.table_models, prepared.sensitive, prepared.units, shown)
     return kind(
         prepared.dataset,
         [name for name in prepared.dataset.names if found.get(name, ...) is not None],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeVar
 
@@ -12,14 +12,13 @@ import pyarrow as pa
 
 from kohort.data.baskets import Baskets, read_baskets
 from kohort.data.column import Column, code_column
-from kohort.data.counting import count_pairs, distinct_rows
+from kohort.data.counting import distinct_rows
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.job.people import weights_of
 from kohort.job.publish import labelled
 from kohort.problem.attribute import Attribute
-from kohort.problem.histories import Histories
-from kohort.problem.promises import PersonCells
+from kohort.problem.units import Units, Weights
 from kohort.tables.memory import MemoryTable
 from kohort.tables.table import Table
 from kohort.verification.covering import Covering, covering_of
@@ -125,9 +124,8 @@ class BeforeAfter:
 
     rows      per published record its original; records that were left out have none
     withheld  per published record: `*` everywhere, and in no class that keeps the promise
-    histories the records of each person, where they are linked; else None
-    persons   per original record the number of its person; None where everybody has one record
-    weights   per original record how many people of the population it stands for; None where all count alike
+    units     whose the original records are, and which are seen together
+    weights   per original record how many people of the population it stands for
     numbers   per original record its number in the table that it is from; None: they are all records of it
     drawn_of  how many records that table has, where these were drawn from it; else None
 
@@ -144,9 +142,8 @@ class BeforeAfter:
     withheld: np.ndarray
     n_records: int
     baskets: BasketPair | None = None
-    histories: Histories | None = None
-    persons: np.ndarray | None = None
-    weights: np.ndarray | None = None
+    units: Units = field(default_factory=Units)
+    weights: Weights = field(default_factory=Weights)
     numbers: np.ndarray | None = None
     drawn_of: int | None = None
 
@@ -193,7 +190,7 @@ class BeforeAfter:
     @property
     def n_people(self) -> int:
         """How many people the original is of."""
-        return self.n_records if self.persons is None else int(self.persons.max()) + 1
+        return self.units.n_people(self.n_records)
 
     @cached_property
     def readings(self) -> list[Reading]:
@@ -217,11 +214,11 @@ class BeforeAfter:
 
     def _classes(self, columns: list[np.ndarray], n_records: int, rows: np.ndarray | None) -> Classes:
         """The classes of records or, where these are linked, of histories; `rows` are the originals."""
-        if self.histories is None:
+        if not self.units.linked:
             return classes_of(columns, n_records)
-        every = slice(None) if rows is None else rows
-        persons, slots = self.histories.persons[every], self.histories.slots
-        seen = [*columns, *(mark[every] for mark in self.histories.marks)]
+        every, histories = slice(None) if rows is None else rows, self.units.histories
+        persons, slots = histories.persons[every], histories.slots
+        seen = [*columns, *(mark[every] for mark in histories.marks)]
         history = history_of_record(persons, None if slots is None else slots[every], seen)
         _, first = np.unique(history, return_index=True)
         return Classes(np.column_stack(columns)[first], np.bincount(history), history)
@@ -237,18 +234,12 @@ class BeforeAfter:
     @cached_property
     def sizes_before(self) -> np.ndarray:
         """How many people each class of the original table has: records, where everybody has one."""
-        return self._people(self.before, self.persons)
+        return self.units.per_class(self.before.of_record, self.before.sizes)
 
     @cached_property
     def sizes_after(self) -> np.ndarray:
         """How many people each class of the published table has: records, where everybody has one."""
-        return self._people(self.after, None if self.persons is None else self.persons[self.rows])
-
-    @staticmethod
-    def _people(classes: Classes, persons: np.ndarray | None) -> np.ndarray:
-        if persons is None:
-            return classes.sizes
-        return PersonCells.from_records(classes.of_record, persons, None, len(classes.sizes)).people
+        return self.units.per_class(self.after.of_record, self.after.sizes, self.rows)
 
     def kept(self, by: Side) -> np.ndarray:
         """The numbers of the classes of a side that are not withheld."""
@@ -260,11 +251,10 @@ class BeforeAfter:
 
     def least_sizes(self, by: Side) -> np.ndarray:
         """Per person the size of the smallest class that they are in, in people; 0 where all are withheld."""
-        assert self.persons is not None
         classes, sizes = (
             (self.before, self.sizes_before) if by == "before" else (self.after, self.sizes_after)
         )
-        persons = self.persons if by == "before" else self.persons[self.rows]
+        persons = self.units.persons if by == "before" else self.units.of(self.rows)
         known = np.zeros(len(sizes), dtype=bool)
         known[self.kept(by)] = True
         there = known[classes.of_record]
@@ -284,7 +274,7 @@ class BeforeAfter:
         n = len(records)
         one_class = Classes(np.zeros((1, 0)), np.array([n]), np.zeros(n, dtype=int))
         _, _, count = self.value_counts(column, one_class, records)
-        return float(count.max() / (n if self.persons is None else len(np.unique(self.persons[records]))))
+        return float(count.max() / len(self.units.different(records)))
 
     def value_counts(
         self, column: Column, classes: Classes, records: np.ndarray
@@ -294,23 +284,14 @@ class BeforeAfter:
         records  per record of the classes its original; -1: it is not counted
         """
         kept = records >= 0
-        if self.histories is not None:
-            kept &= self.histories.having(column.name, records)
-        of_record, records = classes.of_record[kept], records[kept]
-        n_classes, n_values = len(classes.sizes), len(column.texts)
-        if self.persons is None:
-            return count_pairs(of_record, column.codes[records], n_classes, n_values)
-        present, number = np.unique(of_record, return_inverse=True)
-        cells = PersonCells.from_records(
-            number, self.persons[records], column.codes[records], len(present), n_values
-        )
-        having = cells.having()
-        return present[having.class_of], having.value_of, having.count
+        if self.units.linked:
+            kept &= self.units.histories.having(column.name, records)
+        return self.units.cells(classes.of_record[kept], column, records[kept], len(classes.sizes))
 
     @property
     def counted(self) -> str:
         """What is counted: people, or records where everybody has one."""
-        return "records" if self.persons is None else "people"
+        return self.units.word
 
     @cached_property
     def published_of(self) -> np.ndarray:
@@ -337,8 +318,7 @@ def before_after(release: Release) -> BeforeAfter:
         withheld=withheld,
         n_records=release.dataset.n_records,
         baskets=_baskets(release, published),
-        histories=release.problem.histories,
-        persons=release.problem.persons,
+        units=release.problem.units,
         weights=weights_of(release.dataset, release.roles),
     )
 

@@ -22,11 +22,10 @@ from kohort.job.choose import Choice
 from kohort.job.prepare import Prepared, kept_by_k
 from kohort.job.publish import Published
 from kohort.job.sides import Classes, classes_of
-from kohort.kernels.ahead import compile_ahead
-from kohort.kernels.compile_time import compile_clock
+from kohort.kernels.compile_time import compile_ahead, compile_clock
 from kohort.kernels.grouping import ranges_by_group
 from kohort.problem.problem import Problem
-from kohort.problem.promises import ClassCounts, KAnonymity, LabelledClasses, Model, PersonCells, TableModel
+from kohort.problem.promises import ClassCounts, KAnonymity, LabelledClasses, Model, TableModel
 from kohort.recoding.recoding import Recoding
 from kohort.statement import Statement
 from kohort.tables.source import refuse_too_large
@@ -144,10 +143,7 @@ def _keeps(prepared: Prepared, published: Published) -> bool:
     """Whether the classes that would be published keep every promise about all of them."""
     columns = [published.shown.column(attribute.name).codes for attribute in prepared.attributes]
     classes = classes_of(columns, len(published.rows))
-    sizes = classes.sizes
-    if prepared.persons is not None:
-        persons = prepared.persons[published.rows]
-        sizes = PersonCells.from_records(classes.of_record, persons, None, len(sizes)).people
+    sizes = prepared.units.per_class(classes.of_record, classes.sizes, published.rows)
     return all(
         model.holds_in(_labelled_classes(prepared, classes)).all()
         if isinstance(model, TableModel)
@@ -176,7 +172,7 @@ def _labelled_classes(prepared: Prepared, classes: Classes) -> LabelledClasses:
     fit more people.
     """
     population = prepared.problem.population
-    if population is None:
+    if not population.given:
         return LabelledClasses(classes.codes, classes.sizes)
     fitting = []
     for attribute, leaves in zip(prepared.attributes, population.leaves.T):

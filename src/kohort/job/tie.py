@@ -276,7 +276,7 @@ class TiedRelease:
         if len(self.ledger.entries) < 2:
             return self
         with clock("alone"):
-            comparable = problem.cost.adds_up and problem.masses is None
+            comparable = problem.cost.adds_up and problem.masses.even
             if not comparable or not isinstance(solver, (HistoryKeeping, MInvariance, Fresh)):
                 return self
             try:
@@ -369,7 +369,7 @@ _MEASURES = (*_LARGER, "alpha", "c")
 
 def _refuse_other_promises(prepared: Prepared, ledger: Ledger) -> None:
     """Raise where a release cannot be added to a ledger: other sensitive columns, weaker promises."""
-    if prepared.persons is not None:
+    if prepared.units.several:
         raise UnsupportedError(
             f"With a ledger everybody has one record in a release, and some people of {ledger.person!r} have "
             "several. Keep one record for each person, such as the latest."

@@ -163,7 +163,7 @@ def _original(
 def _sensitive_hierarchies(published: Table, request: Statement) -> dict[str, Hierarchy]:
     """Hierarchies of sensitive columns, over the values that are published."""
     found = {}
-    for name in {model.attribute for model in request.models if model.attribute is not None}:
+    for name in {model.attribute for model in request.models if model.attribute}:
         source = request.hierarchies.get(name)
         if source is not None:
             column = published.column(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -118,11 +118,16 @@ def _range_sum(values: np.ndarray, lo: np.ndarray, hi: np.ndarray) -> np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class PopulationRows:
-    """Everybody of a population by the leaves of their quasi-identifiers.
+    """Everybody of a population by the leaves of their quasi-identifiers; nobody, where none is given.
 
     leaves  distinct rows by attributes: the leaf of each value, -1 for one that the hierarchy lacks
     counts  how many people have each row
     """
 
-    leaves: np.ndarray
-    counts: np.ndarray
+    leaves: np.ndarray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
+    counts: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    @property
+    def given(self) -> bool:
+        """Whether there is a population to compare with."""
+        return len(self.counts) > 0

@@ -12,6 +12,7 @@ from kohort.data.counting import distinct_rows
 from kohort.problem.problem import Problem
 from kohort.problem.promises import ClassCounts, Model, PersonCells
 from kohort.problem.slots import groups_from_pieces
+from kohort.problem.units import People, Units
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +23,7 @@ class CountedCells:
     codes      per sensitive column the code of each cell's value, or of one that no model distinguishes
     counts     records of each cell
     of_record  the cell of each record
-    persons    the person of each cell, where people have several records: then a cell is of one person
+    units      whose the cells are: where people have several records, a cell is of one person
     """
 
     problem: Problem
@@ -30,50 +31,44 @@ class CountedCells:
     codes: Mapping[str, np.ndarray]
     counts: np.ndarray
     of_record: np.ndarray
-    persons: np.ndarray | None = None
+    units: Units
 
     @classmethod
     def of(cls, problem: Problem) -> CountedCells:
-        names = sorted({model.attribute for model in problem.models if model.attribute is not None})
-        whose = [] if problem.persons is None else [problem.persons]
+        names = sorted({model.attribute for model in problem.models if model.attribute})
+        whose = [problem.units.persons] if problem.units.several else []
         more = [*(_codes(problem, name) for name in names), *whose]
         columns = np.column_stack([problem.leaves, *more]) if more else problem.leaves
         distinct, counts, of_record = distinct_rows(columns)
         n_attributes = len(problem.attributes)
         codes = {name: distinct[:, n_attributes + place] for place, name in enumerate(names)}
         leaves = np.ascontiguousarray(distinct[:, :n_attributes], dtype=np.int32)
-        persons = distinct[:, -1] if whose else None
-        return cls(problem, leaves, codes, counts.astype(np.int64), of_record, persons)
+        units = People(distinct[:, -1]) if whose else Units()
+        return cls(problem, leaves, codes, counts.astype(np.int64), of_record, units)
 
     @cached_property
     def sensitive(self) -> np.ndarray:
         """A number per cell that stands for the combination of its sensitive values and its person."""
-        columns = [*self.codes.values(), *([] if self.persons is None else [self.persons])]
+        columns = [*self.codes.values(), *([self.units.persons] if self.units.several else [])]
         if not columns:
             return np.zeros(len(self.counts), dtype=np.int32)
         return distinct_rows(np.column_stack(columns))[2].astype(np.int32)
-
-    def people(self, cells: np.ndarray, class_of: np.ndarray, n_classes: int) -> np.ndarray:
-        """How many different people each class has that these cells are in."""
-        assert self.persons is not None
-        return PersonCells.from_records(class_of, self.persons[cells], None, n_classes).people
 
     def satisfied(
         self, model: Model, cells: np.ndarray, class_of: np.ndarray, counts: np.ndarray
     ) -> np.ndarray:
         """Whether each class satisfies a model, where counts[i] records of cells[i] are in class_of[i]."""
         sizes = np.bincount(class_of, weights=counts).astype(np.int64)
-        if model.attribute is None:
-            people = sizes if self.persons is None else self.people(cells, class_of, len(sizes))
-            return model.holds(ClassCounts.of_sizes(people))
+        if not model.attribute:
+            return model.holds(ClassCounts.of_sizes(self.units.per_class(class_of, sizes, cells)))
         sensitive = self.problem.sensitive[model.attribute]
         codes, n_values = self.codes[model.attribute][cells], sensitive.n_values
-        if self.persons is None:
-            table = ClassCounts.from_cells(class_of, codes, counts, len(sizes), n_values)
-        else:
-            persons = self.persons[cells]
-            of_people = PersonCells.from_records(class_of, persons, codes, len(sizes), n_values, counts)
+        if self.units.several:
+            people = self.units.of(cells)
+            of_people = PersonCells.from_records(class_of, people, codes, len(sizes), n_values, counts)
             table = of_people.counts_for(model, sensitive.context)
+        else:
+            table = ClassCounts.from_cells(class_of, codes, counts, len(sizes), n_values)
         return model.holds(table, sensitive.context)
 
     def groups(self, cells: np.ndarray, copies: np.ndarray, group: np.ndarray) -> np.ndarray:

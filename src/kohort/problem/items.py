@@ -11,8 +11,7 @@ import numpy as np
 from kohort.data.baskets import Baskets
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InfeasibleError, counted
-from kohort.problem.promises.item_inference import ItemInference
-from kohort.problem.promises.km_anonymity import KmAnonymity
+from kohort.problem.promises.items import ItemInference, KmAnonymity
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,19 +14,18 @@ from kohort.errors import InfeasibleError, InputError, UnsupportedError, counted
 from kohort.problem.attribute import Attribute, PopulationRows
 from kohort.problem.costs import Cost
 from kohort.problem.encoding.coded import Coded, DistinctRows
-from kohort.problem.histories import Histories
 from kohort.problem.items import ItemsProblem
-from kohort.problem.people_elsewhere import PeopleElsewhere
 from kohort.problem.promises import (
-    NO_CONTEXT,
     ClassCounts,
     KAnonymity,
     LabelledClasses,
     Model,
     TableModel,
     ValueContext,
+    context_of,
 )
-from kohort.problem.sensitive import SensitiveAttribute, counts_of_all, group_counts
+from kohort.problem.sensitive import SensitiveAttribute
+from kohort.problem.units import Units, Weights
 
 MOST_ATTRIBUTES = 1_000
 
@@ -47,13 +46,10 @@ class Problem:
 
     Validates itself: a problem that exists can be solved. `suppression` is the share of records that
     may be withheld. `items` is what is asked of a column of items; without quasi-identifiers it is all there
-    is. `persons` is the number of each record's person, from 0 on without gaps; None where every record is
-    that of another person.
-    `histories` says which records of a person are seen together; None where records are not linked.
-    `masses` says how much each record counts in the cost, 1 on average; None where all count the same. The
-    models count records and people, whatever these weigh.
-    `population` is everybody whom some models compare the table with; None where none does.
-    `elsewhere` are the people of a table whose records are elsewhere: then `persons` is None.
+    is. `units` says whose the records are, and which are seen together.
+    `masses` says how much each record counts in the cost, 1 on average. The models count records and people,
+    whatever these weigh.
+    `population` is everybody whom some models compare the table with.
     """
 
     attributes: tuple[Attribute, ...]
@@ -63,11 +59,9 @@ class Problem:
     suppression: float = 0.0
     seed: int = 0
     items: ItemsProblem | None = None
-    persons: np.ndarray | None = None
-    histories: Histories | None = None
-    masses: np.ndarray | None = None
-    population: PopulationRows | None = None
-    elsewhere: PeopleElsewhere | None = None
+    units: Units = field(default_factory=Units)
+    masses: Weights = field(default_factory=Weights)
+    population: PopulationRows = field(default_factory=PopulationRows)
 
     def __post_init__(self) -> None:
         if self.attributes:
@@ -83,7 +77,7 @@ class Problem:
             raise InputError("All attribute weights are 0: give at least one quasi-identifier a weight.")
         _one_k(self.models)
         for model in self.models:
-            if model.attribute is not None and model.attribute not in self.sensitive:
+            if model.attribute and model.attribute not in self.sensitive:
                 raise InputError(
                     f"{model.name} names {model.attribute!r}, which is not a sensitive column. "
                     "Give it the role sensitive."
@@ -100,14 +94,7 @@ class Problem:
     @property
     def n_people(self) -> int:
         """How many people the records are of."""
-        if self.elsewhere is not None:
-            return self.elsewhere.n_people
-        return self.n_records if self.persons is None else int(self.persons.max()) + 1
-
-    @property
-    def counts_people(self) -> bool:
-        """Whether people have several records, here or elsewhere, so that they are counted."""
-        return self.persons is not None or self.elsewhere is not None
+        return self.units.n_people(self.n_records)
 
     @property
     def k(self) -> int:
@@ -171,40 +158,27 @@ class Problem:
         self, model: Model, group_of_record: np.ndarray, records: np.ndarray | slice, n_groups: int
     ) -> ClassCounts:
         """The records, or where people have several the people, of each group as the model counts them."""
-        sensitive = None if model.attribute is None else self.sensitive[model.attribute]
-        return group_counts(model, sensitive, group_of_record, self.persons, records, n_groups)
+        return self.units.counts(model, self.sensitive, group_of_record, records, n_groups)
 
     def counts_of_whole(self, model: Model) -> ClassCounts:
         """The whole table as one group, as the model counts it.
 
         Of linked records, those that have values in the model's column.
         """
-        if self.elsewhere is not None:
-            return self.elsewhere.as_one_class(model)
-        if self.persons is None and self.histories is None:
-            sensitive = None if model.attribute is None else self.sensitive[model.attribute]
-            return counts_of_all(sensitive, self.n_records)
-        records: np.ndarray | slice = slice(None)
-        n_records = self.n_records
-        if self.histories is not None and model.attribute is not None:
-            records = np.flatnonzero(self.histories.having(model.attribute, np.arange(n_records)))
-            n_records = len(records)
-        return self.counts(model, np.zeros(n_records, dtype=np.int64), records, 1)
+        return self.units.as_one_class(model, self.sensitive, self.n_records)
 
     def context(self, model: Model) -> ValueContext:
         """What the model needs to know of its sensitive attribute."""
-        return NO_CONTEXT if model.attribute is None else self.sensitive[model.attribute].context
+        return context_of(model, self.sensitive)
 
     @cached_property
     def row_masses(self) -> np.ndarray:
         """How much the records of each distinct row count in the cost: their number, unless they weigh."""
-        if self.masses is None:
-            return self.rows.counts
-        return np.bincount(self.rows.of_record, self.masses, minlength=len(self.rows.counts))
+        return self.masses.totals(self.rows.of_record, self.rows.counts)
 
     def survives_unions(self, model: Model) -> bool:
         """Whether the union of two classes that keep the model always keeps it."""
-        return model.survives_unions_of_people if self.counts_people else model.survives_unions
+        return model.survives_unions_of_people if self.units.several else model.survives_unions
 
     @property
     def all_survive_unions(self) -> bool:
@@ -229,15 +203,15 @@ class Problem:
     def _refusal(self, model: Model) -> str | None:
         if isinstance(model, TableModel):
             return model.refusal_in(self._as_one_class())
-        if model.attribute is None and not model.by_sampling:
+        if not model.attribute and not model.by_sampling:
             return None
         whole = self.counts_of_whole(model)
-        if self.survives_unions(model) or not self.counts_people:
+        if self.survives_unions(model) or not self.units.several:
             return model.refusal(whole, self.context(model), k=self.k)
         return self._refusal_for_people(model, whole)
 
     def _as_one_class(self) -> LabelledClasses:
-        people = None if self.population is None else np.array([self.population.counts.sum()])
+        people = np.full(int(self.population.given), self.population.counts.sum())
         labels = np.zeros((1, len(self.attributes)), dtype=np.int64)
         return LabelledClasses(labels, np.array([self.n_records]), people)
 

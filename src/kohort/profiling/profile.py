@@ -135,6 +135,8 @@ def profile(table: pa.Table, *, max_combination: int = 3, sample: int = 100_000,
         for name in table.column_names
     ]
     sizes = class_sizes(list(quasi.values()), table.num_rows)
+    many = table.num_rows > 0 and len(quasi) > DOZEN
+    savings = estimate_savings({name: coded[name] for name in quasi}, table.num_rows, seed) if many else None
     return Profile(
         records=table.num_rows,
         columns=tuple(profiles),
@@ -145,12 +147,8 @@ def profile(table: pa.Table, *, max_combination: int = 3, sample: int = 100_000,
         highest_risk=float(1 / sizes.min()) if len(sizes) else 0.0,
         average_risk=share(len(sizes), table.num_rows),
         combinations=combine(quasi, table.num_rows, max_combination, sample, seed),
-        savings=_savings({name: coded[name] for name in quasi}, table.num_rows, seed),
+        savings=savings,
     )
-
-
-def _savings(quasi: dict[str, Column], records: int, seed: int) -> Savings | None:
-    return estimate_savings(quasi, records, seed) if records and len(quasi) > DOZEN else None
 
 
 # -- columns ---------------------------------------------------------------------------------------

@@ -61,8 +61,12 @@ def combine(quasi: dict[str, np.ndarray], records: int, largest: int, sample: in
     names = _worth_combining(quasi, largest)
     codes = {name: quasi[name][rows] for name in names}
     counted = [
-        Combination(chosen, _unique_share([codes[name] for name in chosen], looked_at))
-        for chosen in _subsets(names, largest)
+        Combination(
+            chosen,
+            share(np.count_nonzero(class_sizes([codes[n] for n in chosen], looked_at) == 1), looked_at),
+        )
+        for size in range(1, min(largest, len(names)) + 1)
+        for chosen in combinations(names, size)
     ]
     return Combinations(
         worst=_worst(counted),
@@ -126,15 +130,6 @@ def _worth_combining(quasi: dict[str, np.ndarray], largest: int) -> tuple[str, .
         n -= 1
     chosen = set(by_distinct[:n])
     return tuple(name for name in quasi if name in chosen)
-
-
-def _subsets(names: tuple[str, ...], largest: int) -> Iterator[tuple[str, ...]]:
-    for size in range(1, min(largest, len(names)) + 1):
-        yield from combinations(names, size)
-
-
-def _unique_share(columns: Sequence[np.ndarray], records: int) -> float:
-    return share(np.count_nonzero(class_sizes(columns, records) == 1), records)
 
 
 def _worst(counted: list[Combination]) -> tuple[Combination, ...]:

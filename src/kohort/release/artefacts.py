@@ -19,7 +19,7 @@ from kohort.report.asked import check_page, check_version
 if TYPE_CHECKING:
     from kohort.algorithms import Progress
     from kohort.data.ledger import Ledger
-    from kohort.files.outputs import Outputs
+    from kohort.files.atomic import Outputs
     from kohort.io.databases import DatabaseTable
     from kohort.io.private_files import Salt
     from kohort.release.release import Release
@@ -492,7 +492,7 @@ class ReleaseFiles:
         `shape` is that of a file of baskets, None for tables; `reads` are the files and the tables of
         databases that the run reads.
         """
-        from kohort.files.outputs import Outputs
+        from kohort.files.atomic import Outputs
         from kohort.io.databases import DatabaseTable
 
         reads = [*reads, *(path for each in self.artefacts for path in each.reads)]

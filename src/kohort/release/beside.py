@@ -71,7 +71,7 @@ def refuse_no_proof(release: Release) -> None:
             "There is no proof to write: the bound of this release is not proven by prices of records. The "
             "algorithm improve proves one, where all quasi-identifiers have hierarchies."
         )
-    whole = problem.persons is None and problem.histories is None and problem.items is None
+    whole = not problem.units.several and not problem.units.linked and problem.items is None
     if not whole or isinstance(release.files, TwoFiles) or (release.original_rows < 0).any():
         raise UnsupportedError(
             "A proof can be written for tables with one record per person and without items, ledger releases "
@@ -89,7 +89,7 @@ def proof_file_of(release: Release) -> ProofFile:
     assert isinstance(proof, PriceProof)
     models = [model for model in problem.models if not isinstance(model, KAnonymity)]
     charge = proof.charge
-    if charge is not None and proof.model is not None and proof.model.attribute is not None:
+    if charge is not None and proof.model is not None and proof.model.attribute:
         texts = problem.sensitive[proof.model.attribute].column.texts
         order = np.argsort(np.array(["" if text is None else text for text in texts], dtype=str))
         proof = replace(proof, charge=charge[:, order])

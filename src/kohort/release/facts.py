@@ -62,7 +62,7 @@ def _of(facts: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 def _linked_facts(release: Release) -> dict[str, Any] | None:
     """How records are linked; None if they are not."""
-    if release.request.linked_by is None or release.problem.histories is None:
+    if not release.problem.units.linked:
         return None
-    people = release.problem.histories.n_people
+    people = release.problem.units.histories.n_people
     return {"person": release.request.linked_by, "slot": release.request.slot, "people": people}

@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from kohort.algorithms import Progress
 from kohort.errors import InputError, InternalError, KohortError, UnsupportedError
-from kohort.files.outputs import Outputs
+from kohort.files.atomic import Outputs
 from kohort.io.databases import DatabaseTable
 from kohort.job.spark.prepare import refuse_on_spark
 from kohort.job.spark.publish import PublishedThere

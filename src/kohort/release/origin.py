@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from kohort.algorithms import Progress
 from kohort.errors import InputError
-from kohort.files.outputs import Outputs
+from kohort.files.atomic import Outputs
 from kohort.io.data_files import read_data, refuse_options_of_files, table_of
 from kohort.io.databases import DatabaseTable, is_url
 from kohort.io.databases.records import DatabaseBatches

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.errors import InputError, counted
-from kohort.files.outputs import Outputs
+from kohort.files.atomic import Outputs
 from kohort.io.databases import DatabaseTable
 from kohort.job.figures import gap_to
 from kohort.job.items import ItemsPart

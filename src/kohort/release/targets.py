@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from kohort.algorithms import Progress
 from kohort.data.formulas import unescaped
 from kohort.errors import InputError, InternalError, UnsupportedError
-from kohort.files.outputs import Outputs
+from kohort.files.atomic import Outputs
 from kohort.io.data_files import read_basket_file, write_data, write_data_slices
 from kohort.io.databases import DatabaseTable, is_url
 from kohort.io.databases.dialect import open_writing

@@ -126,10 +126,10 @@ def _class_size_facts(sides: BeforeAfter) -> dict[str, Any] | None:
     bins = []
     for i in np.unique(bin_of):
         records = int(members[bin_of == i].sum())
-        last = starts[i + 1] - 1 if i + 1 < len(starts) else largest
+        end = min(starts[i + 1] - 1 if i + 1 < len(starts) else largest, largest)
         bins.append(
             {
-                "size": _span(starts[i], min(last, largest)),
+                "size": f"{starts[i]:,}" if starts[i] == end else f"{starts[i]:,}–{end:,}",
                 "classes": int(counted.times[bin_of == i].sum()),
                 "records": records,
                 "share": float(records / members.sum()),
@@ -143,10 +143,6 @@ def _class_size_facts(sides: BeforeAfter) -> dict[str, Any] | None:
         "average": float(members.sum() / counted.classes),
         "bins": bins,
     }
-
-
-def _span(first: int, last: int) -> str:
-    return f"{first:,}" if first == last else f"{first:,}–{last:,}"
 
 
 def guess_facts(sides: BeforeAfter) -> list[dict[str, Any]]:

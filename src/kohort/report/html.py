@@ -129,13 +129,10 @@ def page_templates() -> Environment:
     found.filters["number"] = number
     found.filters["unbroken"] = lambda text: text.replace(" %", "\u00a0%")
     found.filters["json"] = lambda value: json.dumps(value, ensure_ascii=False)
-    found.tests["figure_like"] = _figure_like
+    found.tests["figure_like"] = lambda value: (  # a number, or a share: set to the right
+        isinstance(value, (int, float)) or bool(_SHARE.fullmatch(str(value)))
+    )
     return found
-
-
-def _figure_like(value: Any) -> bool:
-    """Whether a cell is set to the right: a number, or a share."""
-    return isinstance(value, (int, float)) or bool(_SHARE.fullmatch(str(value)))
 
 
 def _figure(name: str, fact: str, value: Any, text: str, note: str) -> dict[str, Any]:

@@ -29,8 +29,9 @@ from kohort.report.sentences import (
 
 def sections(facts: dict[str, Any]) -> list[Section]:
     """The parts of the page in their order; those that have nothing to say are left out."""
+    advice, notes = advice_sentences(facts), [*facts["notes"], *facts["left_out"]]
     parts = [
-        _next(facts),
+        Section("next", "What to do next", points=advice) if advice else None,
         _done(facts),
         columns_section(facts),
         distributions_section(facts),
@@ -41,15 +42,10 @@ def sections(facts: dict[str, Any]) -> list[Section]:
         utility_section(facts),
         _riskiest_section(facts),
         _losses(facts),
-        _notes(facts),
+        Section("notes", "Notes", points=notes) if notes else None,
         reproduce_section(facts),
     ]
     return [part for part in parts if part is not None]
-
-
-def _next(facts: dict[str, Any]) -> Section | None:
-    points = advice_sentences(facts)
-    return Section("next", "What to do next", points=points) if points else None
 
 
 def _done(facts: dict[str, Any]) -> Section:
@@ -87,11 +83,6 @@ def _losses(facts: dict[str, Any]) -> Section:
     ]
     table = Table(("measure", "value", "what it counts"), rows)
     return Section("losses", "All measures of information loss", tables=[table])
-
-
-def _notes(facts: dict[str, Any]) -> Section | None:
-    points = [*facts["notes"], *facts["left_out"]]
-    return Section("notes", "Notes", points=points) if points else None
 
 
 def _files(facts: dict[str, Any]) -> list[list[Any]]:

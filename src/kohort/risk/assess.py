@@ -69,9 +69,11 @@ def population_of(release: Release, population: Any, labels: tuple[Column, ...],
     n = release.dataset.n_records
     codes = [attribute.column.codes for attribute in attributes]
     classes = classes_of([column.codes for column in labels], len(labels[0]))
+    both = classes_of(codes, n + everybody.n_records)
+    people_like_each = np.bincount(both.of_record[n:], minlength=len(both.sizes))
     return Population(
         records=everybody.n_records,
-        before=_same_people(classes_of(codes, n + everybody.n_records), n),
+        before=people_like_each[both.of_record[:n]],
         after=people_fitting(labels, classes, attributes, n, run),
     )
 
@@ -110,12 +112,6 @@ def attributes_of_both(original: Table | None, other: Table, request: Statement)
 
 def _texts(column: Column) -> pa.Array:
     return pa.array(column.texts, pa.string()).take(pa.array(column.codes))
-
-
-def _same_people(both: Classes, n: int) -> np.ndarray:
-    """How many people have the same values as each original record."""
-    people = np.bincount(both.of_record[n:], minlength=len(both.sizes))
-    return people[both.of_record[:n]]
 
 
 _THRESHOLD = 0.2  # at least five people to a record, the usual rule of statistical offices
@@ -241,7 +237,7 @@ def _class_risks(sides: BeforeAfter, people: Population | None, threshold: float
 
 
 def _people(release: Release, sides: BeforeAfter, population: Any, run: Run) -> Population:
-    if sides.histories is not None:
+    if sides.units.linked:
         raise UnsupportedError("A population is compared record by record, and these records are linked.")
     if not sides.attributes:
         raise InputError("A population is compared by quasi-identifiers, but the release has none.")

@@ -201,13 +201,13 @@ def _guesses(
 
 def _least_weight(sides: BeforeAfter, classes: Classes, records: np.ndarray, kept: np.ndarray) -> float:
     """The least sum of the weights of a class's people; one with several records counts by their mean."""
-    if sides.weights is None or not len(kept):
+    if sides.weights.even or not len(kept):
         return inf
     there = records >= 0
-    class_of, weights = classes.of_record[there], sides.weights[records[there]]
-    if sides.persons is not None:
-        n_people = int(sides.persons.max()) + 1
-        keys = class_of * n_people + sides.persons[records[there]]
+    class_of, weights = classes.of_record[there], sides.weights.each[records[there]]
+    if sides.units.several:
+        n_people = sides.n_people
+        keys = class_of * n_people + sides.units.of(records[there])
         pairs, place = np.unique(keys, return_inverse=True)
         class_of, weights = pairs // n_people, np.bincount(place, weights) / np.bincount(place)
     return float(np.bincount(class_of, weights, minlength=len(classes.sizes))[kept].min())
@@ -215,10 +215,10 @@ def _least_weight(sides: BeforeAfter, classes: Classes, records: np.ndarray, kep
 
 def _dominance(sides: BeforeAfter, classes: Classes, records: np.ndarray) -> float:
     """The largest share of a class's records that are of one person."""
-    if sides.persons is None:
+    if not sides.units.several:
         return 0.0
     there = records >= 0
-    persons, class_of = sides.persons[records[there]], classes.of_record[there]
+    persons, class_of = sides.units.of(records[there]), classes.of_record[there]
     n_people = int(persons.max(initial=0)) + 1
     pairs, times = np.unique(class_of * n_people + persons, return_counts=True)
     share = times / np.bincount(class_of, minlength=len(classes.sizes))[pairs // n_people]

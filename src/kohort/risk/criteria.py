@@ -52,7 +52,7 @@ def three_criteria(
     check_option("targets", targets, Annotated[int, Within(1)])
     check_option("seed", seed, Seed)
     sides, run = release.sides, Run(progress=progress)
-    if not sides.attributes or sides.histories is not None:
+    if not sides.attributes or sides.units.linked:
         return None
     people = drawn_targets(sides, targets, np.random.default_rng(seed))
     before, after = of_original(sides), of_release(sides)
@@ -265,8 +265,14 @@ def link(table: Seen, targets: np.ndarray, rng: np.random.Generator) -> dict[str
 def _linked(
     table: Seen, first: np.ndarray, second: np.ndarray, targets: np.ndarray, rng: np.random.Generator
 ) -> tuple[int, int]:
-    """How many targets are linked right by the release, and by the release without their own records."""
-    one, other = (_fitting_part(table, part, targets) for part in (first, second))
+    """How many targets are linked right by the release, and by the release without their own records.
+
+    What two sources know of the targets fits classes: `one[t, c]` and `other[t, c]`.
+    """
+    one, other = (
+        np.concatenate([fits for _, fits in table.fitting(part.tolist(), targets)])
+        for part in (first, second)
+    )
     classes = table.classes
     sizes = classes.sizes.astype(np.float64)
     in_second = np.array([sizes[fits].sum() for fits in other])
@@ -285,11 +291,6 @@ def _linked(
         hits += _picks_last(both, every, rng)
         control += _picks_last(both - own_both, every - own_fits.sum(axis=1), rng)
     return hits, control
-
-
-def _fitting_part(table: Seen, columns: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """For each target and class whether the class fits what is known of the target in these columns."""
-    return np.concatenate([fits for _, fits in table.fitting(columns.tolist(), targets)])
 
 
 def _picks_last(both: np.ndarray, every: np.ndarray, rng: np.random.Generator) -> bool:

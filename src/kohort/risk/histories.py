@@ -10,15 +10,14 @@ import numpy as np
 
 from kohort.errors import percent
 from kohort.job.sides import BeforeAfter, classes_of
-from kohort.problem.histories import Histories
+from kohort.problem.units import Histories
 from kohort.risk.seen import Grouped, Lookup
 from kohort.verification.histories import history_of_record
 
 
 def household_risk(sides: BeforeAfter) -> dict[str, Any]:
     """The risk of members by their own records alone, and that of their households, before and after."""
-    assert sides.histories is not None
-    household = sides.histories.persons
+    household = sides.units.histories.persons
     codes = [attribute.column.codes for attribute in sides.attributes]
     before = _risks(codes, household)
     after = _risks([column.codes for column in sides.labels], household[sides.rows])

@@ -144,7 +144,7 @@ def automatic_attempts(release: Release, *, targets: int = 500, seed: int = 0) -
     columns that are published as they are, which an acquaintance may know.
     """
     sides = release.sides
-    if not sides.attributes or sides.histories is not None:
+    if not sides.attributes or sides.units.linked:
         return None
     rng, others = np.random.default_rng(seed), other_columns(release)
     people, table = drawn_targets(sides, targets, rng), of_release(sides).beside(others)

@@ -24,6 +24,7 @@ import numpy as np
 from kohort.data.counting import distinct_rows
 from kohort.errors import counted, percent
 from kohort.job.sides import BeforeAfter
+from kohort.problem.units import Units
 from kohort.risk.kernels import people_in_classes, refined
 
 _MOST_VALUES = 20
@@ -189,19 +190,19 @@ def sets_of_columns(n_columns: int, n_rows: int, rng: np.random.Generator) -> Se
 class KnownTable:
     """A table to look people up in: codes by column, and how many records, or whose record, each row is.
 
-    counts   records per row
-    persons  per row the number of its person; None where every record is another person's
+    counts  records per row
+    units   whose each row is, where people have several records
     """
 
     columns: Sequence[np.ndarray]
     counts: np.ndarray
-    persons: np.ndarray | None = None
+    units: Units = field(default_factory=Units)
 
     @classmethod
-    def of(cls, columns: Sequence[np.ndarray], persons: np.ndarray | None) -> KnownTable:
+    def of(cls, columns: Sequence[np.ndarray], units: Units) -> KnownTable:
         """Records that look alike are one row, unless they are of people who have several."""
-        if persons is not None:
-            return cls(columns, np.ones(len(persons), dtype=np.int64), persons)
+        if units.several:
+            return cls(columns, np.ones(len(columns[0]), dtype=np.int64), units)
         rows, counts, _ = distinct_rows(np.column_stack(columns))
         return cls(list(np.ascontiguousarray(rows.T)), counts)
 
@@ -212,14 +213,15 @@ def sweep(table: KnownTable, sets: Sets, see: Callable[[tuple[int, ...], np.ndar
     Sets that begin alike share the work for what they have in common.
     """
     orders = [np.argsort(column, kind="stable") for column in table.columns]
-    of_people = None if table.persons is None else np.argsort(table.persons, kind="stable")
+    persons = table.units.persons
+    of_people = np.argsort(persons, kind="stable")
     codes = [np.asarray(column, dtype=np.int64) for column in table.columns]
     start = np.zeros(len(table.counts), dtype=np.int64), 1
 
     def sizes(classes: tuple[np.ndarray, int]) -> np.ndarray:
         class_of, n_classes = classes
-        if of_people is not None:
-            return people_in_classes(class_of, n_classes, table.persons, of_people)[class_of]
+        if table.units.several:
+            return people_in_classes(class_of, n_classes, persons, of_people)[class_of]
         return np.bincount(class_of, table.counts, minlength=n_classes).astype(np.int64)[class_of]
 
     def descend(chosen: tuple[int, ...], classes: tuple[np.ndarray, int]) -> None:
@@ -246,16 +248,13 @@ def knowledge_sweep(
     After, records look alike by what is published of the columns: an adversary can do no better than pick one
     of those, so the chances are upper bounds.
     """
-    if not sides.attributes or sides.histories is not None:
+    if not sides.attributes or sides.units.linked:
         return None
     names = [attribute.name for attribute in sides.attributes]
     kept = ~sides.withheld
     rows = sides.rows[kept]
-    before = KnownTable.of([a.column.codes for a in sides.attributes], sides.persons)
-    after = KnownTable.of(
-        [column.codes[kept] for column in sides.labels],
-        None if sides.persons is None else sides.persons[rows],
-    )
+    before = KnownTable.of([a.column.codes for a in sides.attributes], sides.units)
+    after = KnownTable.of([column.codes[kept] for column in sides.labels], sides.units.part(rows))
     sets = sets_of_columns(len(names), len(before.counts), np.random.default_rng(seed))
     found_before, uniques = _examined(before, sets, threshold)
     found_after, still_unique = _examined(after, sets, threshold)

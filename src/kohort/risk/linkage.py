@@ -34,13 +34,13 @@ def linkage_attack(sides: BeforeAfter, adversary: Adversary, threshold: float) -
         n_items = sides.baskets.m
     n_people, picked = _targets(sides, adversary.targets, rng, known_columns=bool(chosen))
     items = None if sides.baskets is None else _items_known(sides.baskets, picked, n_items, rng)
-    if sides.histories is not None:
-        before, after = look_up_histories(sides, sides.histories, chosen, picked)
-    elif sides.persons is not None:
-        before, after = look_up_people(sides, sides.persons, chosen, picked, rng)
+    if sides.units.linked:
+        before, after = look_up_histories(sides, sides.units.histories, chosen, picked)
+    elif sides.units.several:
+        before, after = look_up_people(sides, sides.units.persons, chosen, picked, rng)
     else:
         before, after = look_up(sides, chosen, picked, items)
-    by_record = sides.histories is None and sides.persons is None
+    by_record = not sides.units.linked and not sides.units.several
     found: dict[str, Any] = {
         "known": [names[i] for i in chosen],
         "known_items": n_items,
@@ -76,9 +76,9 @@ def _withheld_maximum(sides: BeforeAfter, targets: np.ndarray, after: Lookup) ->
 
 def _way(sides: BeforeAfter) -> str:
     """How the adversary goes about it, in words."""
-    if sides.histories is not None:
+    if sides.units.linked:
         return "in all records of theirs, and picked a pseudonym that fits"
-    if sides.persons is not None:
+    if sides.units.several:
         return "from one record of theirs, and picked somebody with a record that fits"
     return "and picked a record that fits"
 
@@ -135,7 +135,9 @@ def look_up(
     published = sides.published_of[targets]
     pair = sides.baskets
     silent = np.zeros(sides.n_records, dtype=bool)
-    before = _in_baskets(raw, _own_classes(raw, targets), _items(pair), silent, known_items, targets)
+    leaves = leaves_of(pair)
+    items = pair.original.offsets, leaves, leaves  # each item as a range of one leaf
+    before = _in_baskets(raw, _own_classes(raw, targets), items, silent, known_items, targets)
     index = ClassIndex(shown.codes, coverings) if known else None
     fitting = _own_classes(shown, targets * 0) if index is None else index.fitting(known)
     ranges, missing = _label_ranges(pair), pair.published.missing
@@ -172,12 +174,6 @@ def _own_classes(classes: Classes, records: np.ndarray) -> Iterator[Block]:
     for begin in range(0, len(records), step):
         block = slice(begin, min(begin + step, len(records)))
         yield block, classes.of_record[records[block]][:, None] == np.arange(len(classes.sizes))
-
-
-def _items(pair: BasketPair) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The items of each original record, each as a range of one leaf."""
-    leaves = leaves_of(pair)
-    return pair.original.offsets, leaves, leaves
 
 
 def leaves_of(pair: BasketPair) -> np.ndarray:

@@ -13,6 +13,7 @@ from kohort.data.counting import distinct_rows
 from kohort.errors import InputError, counted, percent
 from kohort.job.sides import BeforeAfter, classes_of
 from kohort.problem.promises import RiskLimit
+from kohort.problem.units import Units
 from kohort.risk.assess import attributes_of_both, people_fitting, refuse_lacking
 from kohort.risk.kernels import people_in_classes
 from kohort.statement import Statement
@@ -31,12 +32,12 @@ def recipient_risks(
     """
     names = [attribute.name for attribute in sides.attributes]
     kept = ~sides.withheld
-    persons = None if sides.persons is None else sides.persons[sides.rows[kept]]
+    units = sides.units.part(sides.rows[kept])
     found = []
     for recipient in recipients:
         known = [names.index(name) for name in recipient.knows] if recipient.knows else range(len(names))
-        before = sizes_by([sides.attributes[c].column.codes for c in known], sides.persons)
-        after = sizes_by([sides.labels[c].codes[kept] for c in known], persons)
+        before = sizes_by([sides.attributes[c].column.codes for c in known], sides.units)
+        after = sizes_by([sides.labels[c].codes[kept] for c in known], units)
         facts = recipient.to_dict() | {
             "known": [names[c] for c in known],
             "before": _figures(before),
@@ -47,15 +48,15 @@ def recipient_risks(
     return found
 
 
-def sizes_by(columns: Sequence[np.ndarray], persons: np.ndarray | None) -> np.ndarray:
+def sizes_by(columns: Sequence[np.ndarray], units: Units) -> np.ndarray:
     """Sizes of the classes of records that look alike in these columns, in people where they are known."""
     if not columns or not len(columns[0]):
         return np.zeros(0, dtype=np.int64)
     rows, counts, class_of = distinct_rows(np.column_stack(columns))
-    if persons is None:
+    if not units.several:
         return counts
-    order = np.argsort(persons, kind="stable")
-    return people_in_classes(class_of.astype(np.int64), len(rows), persons, order)[class_of]
+    order = np.argsort(units.persons, kind="stable")
+    return people_in_classes(class_of.astype(np.int64), len(rows), units.persons, order)[class_of]
 
 
 def _figures(sizes: np.ndarray) -> dict[str, Any]:
@@ -161,7 +162,7 @@ def _recipient_limits(published: Table, request: Statement, recipient: Recipient
         words = "People have several records, which cannot be counted as people in the release alone"
         return Check(f"risk for {recipient.name}", None, f"{words}: see the dossier for {recipient.name}.")
     names = recipient.knows or request.roles.having("quasi-identifier")
-    sizes = sizes_by([published.column(name).codes for name in names], None)
+    sizes = sizes_by([published.column(name).codes for name in names], Units())
     verdicts = limit_verdicts(sizes, _limits(request))
     risk = percent(1 / int(sizes.min())) if len(sizes) else percent(0.0)
     detail = f"By what {recipient.name} may know, somebody is found with a chance of at most {risk}."

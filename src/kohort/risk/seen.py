@@ -173,7 +173,7 @@ def of_release(sides: BeforeAfter) -> Seen:
 
 def whose(sides: BeforeAfter) -> np.ndarray:
     """Per original record the number of its person: its own where everybody has one record."""
-    return np.arange(sides.n_records) if sides.persons is None else sides.persons
+    return sides.units.of(np.arange(sides.n_records))
 
 
 def drawn_targets(sides: BeforeAfter, most: int, rng: np.random.Generator) -> np.ndarray:

@@ -24,7 +24,7 @@ _UNKNOWN = -2  # in place of a counterfeit's class in another release
 
 def attack_ledger(ledger: Ledger) -> dict[str, Any]:
     """Who is left with how many candidates, and with which certainty about sensitive values."""
-    k = _k(ledger.entries[-1])
+    k = max((model["k"] for model in ledger.entries[-1].facts["models"] if "k" in model), default=1)
     candidates = {
         "by_values": _by_values(ledger),
         "by_subtraction": _by_subtraction(ledger),
@@ -40,10 +40,6 @@ def attack_ledger(ledger: Ledger) -> dict[str, Any]:
         "attacks": attacks,
         "sentences": [_sentence(name, figures, k) for name, figures in attacks.items()],
     }
-
-
-def _k(entry: LedgerEntry) -> int:
-    return max((model["k"] for model in entry.facts["models"] if "k" in model), default=1)
 
 
 def _figures(candidates: np.ndarray, certainty: np.ndarray, k: int) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from kohort.data.column import text_of
-from kohort.data.hierarchies.build_hierarchy import Builder, FileSource, from_spec
+from kohort.data.hierarchies import Builder
+from kohort.data.hierarchies.build_hierarchy import FileSource, from_spec
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, did_you_mean
 from kohort.parameters import check_parameters, shown

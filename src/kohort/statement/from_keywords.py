@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from kohort.data.column import Column as Coded
-from kohort.data.hierarchies.build_hierarchy import Builder
+from kohort.data.hierarchies import Builder
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, did_you_mean
 from kohort.parameters import check_option, shown

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from kohort.algorithms import ItemsAlgorithm, items_algorithm_named
-from kohort.data.hierarchies.build_hierarchy import Builder, FileSource
+from kohort.data.hierarchies import Builder
+from kohort.data.hierarchies.build_hierarchy import FileSource
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
 from kohort.parameters import Option, Share, check_parameters

@@ -19,11 +19,10 @@ from kohort.problem.promises import (
     KmAnonymity,
     KnownColumns,
     Model,
+    Promise,
     RhoUncertainty,
 )
 from kohort.statement.reader import Reader
-
-Promise = Model | KmAnonymity | ItemInference
 
 MODEL_KEYS: dict[str, type[Model]] = {
     model.spec_key: model for model in MODELS.values() if model not in (KAnonymity, KnownColumns)

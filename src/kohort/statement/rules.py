@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from kohort.data.hierarchies.build_hierarchy import Auto, ByFrequency, Mask, Order, Quantiles
+from kohort.data.hierarchies.build_hierarchy import Auto
+from kohort.data.hierarchies.categories import Mask
+from kohort.data.hierarchies.intervals import Quantiles
+from kohort.data.hierarchies.orders import ByFrequency, Order
 from kohort.errors import InputError, KohortError, UnsupportedError
 from kohort.problem.promises import Model, RiskLimit
 from kohort.problem.roles import Role

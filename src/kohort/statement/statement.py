@@ -218,7 +218,7 @@ class Statement(Options):
             return self.models
         k = max([self.km.k, *(model.k for model in self.models if isinstance(model, KAnonymity))])
         others = [model for model in self.models if not isinstance(model, KAnonymity)]
-        if self.confidence is not None and self.confidence.attribute is not None:
+        if self.confidence is not None and self.confidence.attribute:
             others.append(AlphaDeassociation(self.confidence.attribute, self.confidence.asked))
         return (KAnonymity(k), *others)
 

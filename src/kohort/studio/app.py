@@ -20,12 +20,24 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from kohort.errors import KohortError
-from kohort.studio.pages import data, hierarchies, judge, people, promise, publish, roles, run
-from kohort.studio.pages.page import Action, Page, back_to, form_of
+from kohort.studio.pages import (
+    Action,
+    Page,
+    back_to,
+    data,
+    form_of,
+    hierarchies,
+    judge,
+    people,
+    promise,
+    publish,
+    roles,
+    run,
+)
 from kohort.studio.rendering import render, words
 from kohort.studio.security import Access, Guard, HidingErrors
 from kohort.studio.session import Event, Session
-from kohort.studio.spec_text import project_text
+from kohort.studio.specs import project_text
 
 PAGES: dict[str, Page] = {
     module.PAGE.name: module.PAGE

@@ -181,12 +181,9 @@ def sweep(parent: Path) -> None:
     """Remove the folders of studios that ended without removing theirs; others' folders stay."""
     for folder in parent.glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):
-            if folder.is_dir() and not folder.is_symlink() and _is_ours(folder) and not _is_held(folder):
+            ours = not hasattr(os, "getuid") or folder.stat().st_uid == os.getuid()
+            if folder.is_dir() and not folder.is_symlink() and ours and not _is_held(folder):
                 shutil.rmtree(folder, ignore_errors=True)
-
-
-def _is_ours(folder: Path) -> bool:
-    return not hasattr(os, "getuid") or folder.stat().st_uid == os.getuid()
 
 
 def _hold(lock: IO[str]) -> None:

@@ -17,11 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from kohort.errors import InputError, KohortError
-from kohort.studio.events import ITEMS, attributes_of, refuse_baskets, with_events, without_events
 from kohort.studio.jobs import Worker, WorkerLost
 from kohort.studio.runs import Frontier, Run, Runs
 from kohort.studio.source import Opening, Shape, Source, State, suggested
-from kohort.studio.spec_text import spec_text
+from kohort.studio.specs import ITEMS, attributes_of, refuse_baskets, spec_text, with_events, without_events
 
 Answer = Callable[[], Awaitable[Any]]
 Event = dict[str, Any]

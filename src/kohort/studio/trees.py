@@ -49,7 +49,8 @@ def edited(root: Node, what: str, nodes: Sequence[int], *, into: int = 0, label:
     while emptied := [node for node in groups if not node["children"]]:
         groups = [node for node in groups if node["children"]]
         for node in emptied:
-            _take_out(tree, node)
+            for above in list(_walk(tree)):
+                _remove(above, node)
     if not tree["children"]:
         raise InputError("A tree needs at least one value.")
     return tree
@@ -169,12 +170,6 @@ def _refuse_doubles(node: Node) -> None:
     labels = [child["label"] for child in node["children"]]
     if len(set(labels)) < len(labels):
         raise InputError("Two groups or values side by side would have the same name.")
-
-
-def _take_out(tree: Node, node: Node) -> None:
-    """Remove a group that holds nothing any more, wherever it is."""
-    for above in list(_walk(tree)):
-        _remove(above, node)
 
 
 def as_spec(root: Node) -> dict[str, Any]:

@@ -97,7 +97,7 @@ def classification(sides: BeforeAfter, target: Column, *, seed: int) -> dict[str
     quasi = len(sides.attributes)
     before, after = original_side(sides, most)[:quasi], published_side(sides, most)[:quasi]
     held_out, truth = _matrix(before, test), classes[test]
-    weights = np.ones(sides.n_records) if sides.weights is None else sides.weights / sides.weights.mean()
+    weights = sides.weights.scaled().per_record(sides.n_records)
     values, number = np.unique(classes[train], return_inverse=True)
     guess = values[np.argmax(np.bincount(number, weights[train]))]
     floor = float(np.average(truth == guess, weights=weights[test]))

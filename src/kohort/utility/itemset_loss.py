@@ -69,12 +69,8 @@ def top_lost(pair: BasketPair, top: int, *, levels: bool = False) -> tuple[float
     if before.size != after.size:
         size = min(before.size, after.size)
         before, after = (frequent_sets(*side, top, last=last, size=size) for side in sides)
-    return _lost(before, after, top), before.size
-
-
-def _lost(before: FrequentSets, after: FrequentSets, top: int) -> float:
     wanted = before.top(top)
-    return sum(nodes not in after.supports for nodes in wanted) / len(wanted)
+    return sum(nodes not in after.supports for nodes in wanted) / len(wanted), before.size
 
 
 def _original(pair: BasketPair) -> tuple[np.ndarray, np.ndarray]:
@@ -189,7 +185,8 @@ def frequent_sets(
         kept = counts[nodes] >= least
         before = np.concatenate([[0], np.cumsum(kept)])
         offsets, nodes = before[offsets], nodes[kept]
-        if sum(comb(n, length) * times for n, times in _sizes(offsets)) > _MOST_SETS:
+        sizes, baskets = np.unique(np.diff(offsets), return_counts=True)
+        if sum(comb(n, length) * times for n, times in zip(sizes.tolist(), baskets.tolist())) > _MOST_SETS:
             return FrequentSets(found, least, length - 1)
         for part in itemsets(np.zeros(len(offsets) - 1, dtype=np.int64), offsets, nodes, length):
             if part.sets.shape[1] < length:
@@ -199,12 +196,6 @@ def frequent_sets(
                 found, least = _best(found, wanted)
         found, least = _best(found, wanted)
     return FrequentSets(found, least, size)
-
-
-def _sizes(offsets: np.ndarray) -> list[tuple[int, int]]:
-    """How many baskets have each number of nodes."""
-    sizes, times = np.unique(np.diff(offsets), return_counts=True)
-    return list(zip(sizes.tolist(), times.tolist()))
 
 
 def _best(found: dict[tuple[int, ...], int], wanted: int) -> tuple[dict[tuple[int, ...], int], int]:

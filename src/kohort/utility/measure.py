@@ -14,6 +14,7 @@ from kohort.errors import InputError, UnsupportedError, counted, did_you_mean
 from kohort.job.sides import BeforeAfter
 from kohort.parameters import Seed, Within, check_option
 from kohort.problem.costs import cost_named
+from kohort.problem.units import Weights
 from kohort.utility.classification import Encoded, classification, original_side, published_side
 from kohort.utility.itemset_loss import itemset_loss
 from kohort.utility.queries import item_query_error, query_error
@@ -134,7 +135,7 @@ def association(sides: BeforeAfter, *, seed: int) -> dict[str, Any] | None:
         {
             "attributes": [before[a].name, before[b].name],
             "before": _strength(before[a], before[b], weights),
-            "after": _strength(after[a], after[b], None if weights is None else weights[sides.rows]),
+            "after": _strength(after[a], after[b], weights.of(sides.rows)),
         }
         for a, b in _sample(pairs, seed)
     ]
@@ -161,14 +162,14 @@ def _sample(pairs: list[tuple[int, int]], seed: int) -> list[tuple[int, int]]:
     return [pairs[i] for i in np.sort(drawn)]
 
 
-def _strength(left: Encoded, right: Encoded, weights: np.ndarray | None) -> float:
+def _strength(left: Encoded, right: Encoded, weights: Weights) -> float:
     """The association of two columns, with records counted by their weights, if they have any."""
     shape = len(left.shares), len(right.shares)
-    if weights is None:
+    if weights.even:
         a, b, count = count_pairs(left.labels, right.labels, *shape)
     else:
         keys, number = np.unique(left.labels.astype(np.int64) * shape[1] + right.labels, return_inverse=True)
-        (a, b), count = np.divmod(keys, shape[1]), np.bincount(number, weights)
+        (a, b), count = np.divmod(keys, shape[1]), np.bincount(number, weights.each)
     return cramers_v(left.shares[a].T @ (right.shares[b] * count[:, None]))
 
 

@@ -123,7 +123,7 @@ def answers(sides: BeforeAfter, asked: Sequence[Query], records: np.ndarray) -> 
     shown = [*(column.codes for column in sides.labels), *(c.codes[sides.rows] for c in sides.sensitive)]
     exact = [Covering.exact(len(column.texts)) for column in columns]
     coverings = [*sides.coverings, *exact[len(sides.coverings) :]]
-    weights = np.ones(sides.n_records) if sides.weights is None else sides.weights
+    weights = sides.weights.per_record(sides.n_records)
     raw = [column.codes[records] for column in columns]
     return (
         _answer(raw, weights[records], exact, asked),
@@ -189,15 +189,13 @@ def item_answers(pair: BasketPair, asked: list[np.ndarray]) -> tuple[np.ndarray,
     """How many baskets hold all items (codes) of each query, and how many the release suggests."""
     distinct = np.unique(np.concatenate(asked))
     n = len(pair.original)
-    holds = {item: _holding(pair, item) for item in distinct.tolist()}
+    holds = {
+        item: pair.original.record_of_item[pair.original.items.codes == item] for item in distinct.tolist()
+    }
     suggests = _suggested(pair, distinct)
     true = [_together([(holds[i], np.ones(len(holds[i]))) for i in items.tolist()], n) for items in asked]
     estimated = [_together([suggests[i] for i in items.tolist()], n) for items in asked]
     return np.array(true), np.array(estimated)
-
-
-def _holding(pair: BasketPair, item: int) -> np.ndarray:
-    return pair.original.record_of_item[pair.original.items.codes == item]
 
 
 def _suggested(pair: BasketPair, items: np.ndarray) -> dict[int, tuple[np.ndarray, np.ndarray]]:

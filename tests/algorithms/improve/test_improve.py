@@ -29,6 +29,7 @@ from kohort.algorithms.mining.closed_records import mine_closed_records, record_
 from kohort.algorithms.mondrian.mondrian import Mondrian
 from kohort.algorithms.proofs.dual_bound import dual_bound, dual_prices
 from kohort.errors import InputError, UnsupportedError
+from kohort.problem.units import People
 from small_problems import ShortRun, problem_of, problems
 
 COLUMNS = ("sex", "race", "education", "marital-status")
@@ -158,7 +159,7 @@ def test_tallies_of_sensitive_values_are_always_right(model, records_of_a_person
     problem = adult(60, 3, **asked).problem
     if records_of_a_person > 1:
         persons = np.random.default_rng(0).integers(0, 60 // records_of_a_person, 60)
-        problem = problem.varied(persons=np.unique(persons, return_inverse=True)[1])
+        problem = problem.varied(units=People(np.unique(persons, return_inverse=True)[1]))
     closed, cost, star, prices = started(problem)
     search = AssignmentSearch(problem, closed, cost, star, prices)
     search.construct(Run())

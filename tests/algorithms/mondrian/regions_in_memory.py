@@ -25,7 +25,7 @@ class InMemory:
                 at,
                 rows[at : at + block],
                 {n: c[at : at + block] for n, c in codes.items()},
-                None if problem.persons is None else problem.persons[at : at + block].astype(np.int64),
+                problem.units.persons[at : at + block] if problem.units.several else None,
             )
             for at in range(0, len(rows), block)
         ]
@@ -56,7 +56,7 @@ class InMemory:
         return [self._counts(total, n_values, people, start, end) for start, end in ends]
 
     def _people(self, tree, questions):
-        if self.problem.persons is None:
+        if not self.problem.units.several:
             return None
         pairs = [np.column_stack(questions.people(tree, block)) for block in self.blocks]
         pairs = np.unique(np.concatenate(pairs), axis=0)

@@ -27,7 +27,7 @@ MODELS = [
 
 def tally_of(view: PeopleView, classes, persons, values, n_classes) -> PeopleTally:
     """The tally by definition: what each person has in each class, and people with equal totals together."""
-    values = [0] * len(values) if view.attribute is None else view.stands_for[values].tolist()
+    values = [0] * len(values) if not view.attribute else view.stands_for[values].tolist()
     has = Counter(zip(classes, persons, values))
     total = Counter(zip(classes, persons))
     people, records = Counter(), Counter()

@@ -111,7 +111,7 @@ def test_every_group_of_people_lies_in_one_region(visits, k, model):
         shuffle=False,
     )
     problem, group = release.problem, release.recoding.group_of_record
-    assert problem.persons is not None
+    assert problem.units.several
     rules = RegionRules(problem, strict=not problem.all_survive_unions, widest=False)
     regions = cut_regions(InMemory(problem, rules), rules, problem.n_records, 0, Run())
     node = regions.tree.nodes_of(compact_rows(problem), np.arange(problem.n_records))

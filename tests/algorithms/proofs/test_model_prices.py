@@ -22,6 +22,7 @@ from kohort.algorithms.proofs.priced_rules import _most_of_a_value, priced_rule
 from kohort.algorithms.proofs.priced_units import pricing_of
 from kohort.errors import InternalError, UnsupportedError
 from kohort.problem.costs import cost_named
+from kohort.problem.units import People
 from kohort.verification import check_proof
 from model_problems import model_problems
 from small_problems import problem_of
@@ -48,15 +49,15 @@ def priced_model(problem):
     first = close + [
         m
         for m, share in zip(problem.models, is_share)
-        if share and m.attribute is not None and not isinstance(m, ko.TCloseness)
+        if share and m.attribute and not isinstance(m, ko.TCloseness)
     ]
-    return (first or entropy or [m for m in problem.models if m.attribute is not None])[0]
+    return (first or entropy or [m for m in problem.models if m.attribute])[0]
 
 
 def is_valid_group(problem, records, model):
     def is_valid(places):
         chosen = records[list(places)]
-        asked = [m for m in problem.models if m.attribute is None] + [model]
+        asked = [m for m in problem.models if not m.attribute] + [model]
         alone = problem.varied(models=tuple(asked))
         return bool(alone.satisfied(np.zeros(len(chosen), dtype=np.int64), chosen, 1).all())
 
@@ -179,7 +180,7 @@ def proven(request):
 def test_a_model_raises_the_bound(proven):
     problem, proof, bound = proven
     check_proof(problem, proof, bound)
-    alone = problem.varied(models=tuple(m for m in problem.models if m.attribute is None))
+    alone = problem.varied(models=tuple(m for m in problem.models if not m.attribute))
     _, _, prices = priced(alone, rounds=100)
     assert bound > priced_bound(alone, prices, problem.coded.star_cost) * 1.01
 
@@ -207,7 +208,7 @@ def test_where_people_have_several_records_the_bound_knows_k_alone():
     columns = {"x": list("aabbccdd"), "s": list("pqpqpqpq")}
     problem = problem_of(columns, {"x": TREE}, 2, models=[ko.LDiversity("s", 2)], sensitive=["s"])
     assert priced_rule(problem) is not None
-    assert priced_rule(replace(problem, persons=np.arange(8) // 2)) is None
+    assert priced_rule(replace(problem, units=People(np.arange(8) // 2))) is None
 
 
 def test_costs_without_a_bound_have_none():

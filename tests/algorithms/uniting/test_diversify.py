@@ -113,7 +113,7 @@ def by_hand(case, problem, groups, w):
 
 
 def deficit_by_hand(problem, model, records):
-    if model.attribute is None:
+    if not model.attribute:
         return deficit(model, [len(records)])
     sensitive = problem.sensitive[model.attribute]
     cells = np.bincount(sensitive.column.codes[records], minlength=sensitive.n_values).tolist()

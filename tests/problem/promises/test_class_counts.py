@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from by_definition.class_tables import class_tables, counts_of
 from kohort.errors import InternalError
-from kohort.problem.promises import ClassCounts, class_counts
+from kohort.problem.promises import ClassCounts
+from kohort.problem.promises import counts as class_counts
 
 
 def cells(counts):

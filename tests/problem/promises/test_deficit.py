@@ -18,7 +18,7 @@ from kohort.problem.promises import (
     TCloseness,
 )
 from kohort.problem.promises.promise import NEAR
-from kohort.problem.promises.share_band import ShareBand
+from kohort.problem.promises.share_bands import ShareBand
 
 EXAMPLES = [
     KAnonymity(1),

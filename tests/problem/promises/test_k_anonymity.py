@@ -25,7 +25,7 @@ def test_sizes_suffice():
 def test_words():
     assert KAnonymity(10).describe() == "every class has at least 10 records"
     assert KAnonymity(1).describe() == "every class has at least 1 record"
-    assert KAnonymity(10).attribute is None
+    assert not KAnonymity(10).attribute
 
 
 def test_refusal():

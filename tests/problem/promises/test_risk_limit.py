@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import kohort as ko
 from by_definition.risk_limit import keeps, negative_binomial, population_risk, sample_risks, share_above
 from kohort.problem.promises import ClassCounts, RiskLimit
-from kohort.problem.promises.risk_limit import expected_risk
+from kohort.problem.promises.sizes import expected_risk
 from kohort.verification.promises import OF_CLASSES, Counts, Values, stated
 
 

@@ -20,7 +20,9 @@ from kohort.problem.promises import (
     KnownColumns,
     LabelledClasses,
     PopulationUniqueness,
-    known_columns,
+)
+from kohort.problem.promises import (
+    tables as promises_of_tables,
 )
 from kohort.problem.uniqueness import population_uniqueness
 from kohort.verification.promises import OF_TABLES, AllClasses, stated
@@ -61,7 +63,7 @@ def test_whoever_knows_all_columns_makes_it_k_anonymity():
 
 
 def test_too_many_combinations_are_refused(monkeypatch):
-    monkeypatch.setattr(known_columns, "MOST_COMBINATIONS", 2)
+    monkeypatch.setattr(promises_of_tables, "MOST_COMBINATIONS", 2)
     table, _ = classes_of([(0, 1, 0), (1, 0, 1)])
     assert KnownColumns(1, 3).holds_in(table).all()
     with pytest.raises(UnsupportedError, match="2 known columns of 3 are 3 combinations"):

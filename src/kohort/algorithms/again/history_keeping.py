@@ -247,14 +247,13 @@ def _part_of_problem(problem: Problem, records: np.ndarray, max_withheld: int) -
         name: replace(s, column=replace(s.column, codes=s.column.codes[records]))
         for name, s in problem.sensitive.items()
     }
-    masses = problem.masses
     return problem.varied(
         attributes=tuple(
             replace(a, column=replace(a.column, codes=a.column.codes[records])) for a in problem.attributes
         ),
         sensitive=columns,
         suppression=_share(max_withheld, n_records),
-        masses=None if masses is None else masses[records] / masses[records].mean(),
+        masses=problem.masses.of(records).scaled(),
     )
 
 

@@ -44,9 +44,9 @@ class GeneralizedTable:
         for model in models:
             if isinstance(model, TableModel):
                 yield model, model.holds_in(self.labelled(classes, levels))
-            elif model.attribute is None:
+            elif not model.attribute:
                 yield model, model.holds(sizes)
-        of_values = [model for model in models if model.attribute is not None]
+        of_values = [model for model in models if model.attribute]
         if of_values:
             values = self._values.at(levels)
             class_of = self.class_of(values.rows, classes, levels)
@@ -56,7 +56,7 @@ class GeneralizedTable:
     def labelled(self, classes: ClassTable, levels: Levels) -> LabelledClasses:
         """The classes at these levels with their labels, and how many of a population fit each."""
         labels = self._numbers.numbers(self.cells.leaves[classes.rows], levels)
-        if self._population is None:
+        if not self._population.given:
             return LabelledClasses(labels, classes.counts)
         everybody = self._numbers.numbers(self._population.leaves, levels)
         people, elsewhere = _fitting(labels, everybody, self._population.counts)
@@ -64,11 +64,11 @@ class GeneralizedTable:
 
     def people(self, classes: ClassTable, levels: Levels) -> np.ndarray:
         """How many people each class has: its records, unless people have several."""
-        if self.cells.persons is None:
+        if not self.cells.units.several:
             return classes.counts
         values = self._values.at(levels)
         class_of = self.class_of(values.rows, classes, levels)
-        return self.cells.people(values.rows, class_of, len(classes.rows))
+        return self.cells.units.per_class(class_of, classes.counts, values.rows)
 
     def class_of(self, cells: np.ndarray, classes: ClassTable, levels: Levels) -> np.ndarray:
         """The class of each of these cells at these levels, in the numbers of the given table."""

@@ -57,13 +57,13 @@ class _OfCells:
         cells, self._withheld = _cell_costs(problem, table.nodes)
         counts = [_leaf_masses(problem, attribute) for attribute in problem.attributes]
         self._cells, self._table = cells, table
-        self._same_in_class = problem.cost.separable and problem.masses is None
-        self._masses = _cell_masses(problem, table)
+        self._same_in_class = problem.cost.separable and problem.masses.even
+        self._masses = problem.masses.totals(table.cells.of_record, table.cells.counts)
         self.least = _over_lattice(np.add, [cell @ count for cell, count in zip(cells, counts)])
         dearest = [cell[:, count > 0].max(axis=1) for cell, count in zip(cells, counts)]
         self.per_withheld = self._withheld - _over_lattice(np.add, dearest)
-        if problem.masses is not None:  # of a record that weighs least, or most where that is less
-            lightest, heaviest = problem.masses.min(), problem.masses.max()
+        if not problem.masses.even:  # of a record that weighs least, or most where that is less
+            lightest, heaviest = problem.masses.each.min(), problem.masses.each.max()
             self.per_withheld *= np.where(self.per_withheld > 0, lightest, heaviest)
 
     def of(self, levels: Levels, classes: ClassTable, withheld: np.ndarray) -> float:
@@ -84,16 +84,9 @@ class _OfCells:
 
 def _leaf_masses(problem: Problem, attribute: Attribute) -> np.ndarray:
     """How much the records with each leaf count in the cost: their number, unless they weigh."""
-    if problem.masses is None:
+    if problem.masses.even:
         return attribute.leaf_counts
-    return np.bincount(attribute.leaves, problem.masses, minlength=attribute.n_leaves)
-
-
-def _cell_masses(problem: Problem, table: GeneralizedTable) -> np.ndarray:
-    """How much the records of each counted cell count in the cost: their number, unless they weigh."""
-    if problem.masses is None:
-        return table.cells.counts
-    return np.bincount(table.cells.of_record, problem.masses, minlength=len(table.cells.counts))
+    return problem.masses.totals(attribute.leaves, attribute.leaf_counts)
 
 
 def _cell_costs(problem: Problem, nodes: Sequence[np.ndarray]) -> tuple[list[np.ndarray], float]:

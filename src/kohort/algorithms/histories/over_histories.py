@@ -79,8 +79,7 @@ def _is_whole_problem(problem: Problem) -> bool:
     a person's records are not tried; nor for costs that depend on how often values occur; nor where records
     weigh, as those of a person may differ in weight.
     """
-    assert problem.histories is not None
-    if problem.histories.slots is None or problem.masses is not None:
+    if problem.units.histories.slots is None or not problem.masses.even:
         return False
     return not problem.max_withheld and problem.cost.mean_of_cells
 

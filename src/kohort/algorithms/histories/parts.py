@@ -8,6 +8,7 @@ from math import ceil
 
 import numpy as np
 
+from kohort.algorithms.histories.over_records import OverRecords, ValueSets
 from kohort.algorithms.histories.patterns import WITHHELD, Pattern, settled_patterns
 from kohort.data.column import Column
 from kohort.data.counting import distinct_rows
@@ -15,9 +16,9 @@ from kohort.errors import InfeasibleError, UnsupportedError, counted
 from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
 from kohort.problem.promises import NO_CONTEXT, ClassCounts, Model
-from kohort.problem.promises.over_records import OverRecords, ValueSets
-from kohort.problem.promises.person_cells import representatives
+from kohort.problem.promises.counts import representatives
 from kohort.problem.sensitive import SensitiveAttribute
+from kohort.problem.units import Units, Weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +40,7 @@ def parts_of(problem: Problem) -> list[Part]:
 
     Records in no part are withheld. Raises InfeasibleError where these are more than may be withheld.
     """
-    assert problem.histories is not None
-    patterns, number = problem.histories.patterns()
+    patterns, number = problem.units.histories.patterns()
     rows = _people_by_pattern(problem, number, len(patterns))
     closed: set[Pattern] = set()
     while True:
@@ -56,8 +56,7 @@ def parts_of(problem: Problem) -> list[Part]:
 
 def _people_by_pattern(problem: Problem, number: np.ndarray, n_patterns: int) -> list[np.ndarray]:
     """For each pattern its people by their slots: the number of each record."""
-    histories = problem.histories
-    assert histories is not None
+    histories = problem.units.histories
     records = histories.ordered([a.leaves for a in problem.attributes])
     of_record = number[histories.persons[records]]
     size = np.zeros(n_patterns, dtype=np.int64)
@@ -69,10 +68,9 @@ def _parts(
     problem: Problem, patterns: list[Pattern], rows: list[np.ndarray], closed: set[Pattern]
 ) -> dict[Pattern, Part]:
     """The part of each pattern that is published, where none of the `closed` patterns may be."""
-    assert problem.histories is not None
     people = {pattern: len(found) for pattern, found in zip(patterns, rows)}
     becomes = settled_patterns(people, problem.k, closed)
-    is_bag = problem.histories.slots is None
+    is_bag = problem.units.histories.slots is None
     rng = np.random.default_rng(problem.seed)
     parts: dict[Pattern, list[np.ndarray]] = {}
     for pattern, found in zip(patterns, rows):
@@ -101,7 +99,7 @@ def _holds(problem: Problem, part: Part) -> bool:
     sensitive, models = _wide_models(problem, part.records)
     everybody = np.zeros(len(part.records), dtype=np.int64)
     for model in models:
-        if model.attribute is None:
+        if not model.attribute:
             counts, context = ClassCounts.of_sizes(np.array([len(everybody)])), NO_CONTEXT
         else:
             of = sensitive[model.attribute]
@@ -115,8 +113,7 @@ def _holds(problem: Problem, part: Part) -> bool:
 def _refuse_withholding(problem: Problem, withheld: int, by_models: bool) -> None:
     if withheld <= problem.max_withheld:
         return
-    assert problem.histories is not None
-    what = "number of records" if problem.histories.slots is None else "pattern of slots"
+    what = "number of records" if problem.units.histories.slots is None else "pattern of slots"
     why = f"fewer than {problem.k} people" + (" or too few different sensitive values" if by_models else "")
     share = ceil(Fraction(withheld, problem.n_records) * 10_000) / 10_000
     raise InfeasibleError(
@@ -148,14 +145,13 @@ def wide_problem(problem: Problem, part: Part, max_withheld: int = 0) -> Problem
         sensitive=sensitive,
         suppression=min((max_withheld + 0.5) / people, 1.0) if max_withheld else 0.0,
         seed=problem.seed,
-        masses=None if problem.masses is None else _person_masses(problem.masses, part.records),
+        masses=_person_masses(problem.masses, part.records),
     )
 
 
-def _person_masses(masses: np.ndarray, records: np.ndarray) -> np.ndarray:
+def _person_masses(masses: Weights, records: np.ndarray) -> Weights:
     """How much each person counts in the cost of their part: as much as their records on average."""
-    of_person = masses[records].mean(axis=1)
-    return of_person / of_person.mean()
+    return masses if masses.even else Weights(masses.each[records].mean(axis=1)).scaled()
 
 
 _MOST = 1_000
@@ -187,14 +183,13 @@ def _wide_models(problem: Problem, records: np.ndarray) -> Wide:
     the values of all records of the people together and, where there are slots, in every slot by itself.
     People without events have no value of a column of the events, so nothing is asked of them there.
     """
-    assert problem.histories is not None
     sensitive: dict[str, SensitiveAttribute] = {}
     models: list[Model] = []
     for model in problem.models:
-        if model.attribute is None:
+        if not model.attribute:
             models.append(model)
             continue
-        if not problem.histories.having(model.attribute, records[:, 0]).all():
+        if not problem.units.histories.having(model.attribute, records[:, 0]).all():
             continue
         of = problem.sensitive[model.attribute]
         codes = of.column.codes[records]
@@ -203,14 +198,14 @@ def _wide_models(problem: Problem, records: np.ndarray) -> Wide:
             models.append(model)
             continue
         models.append(_over_all_records(model, of, codes, sensitive))
-        if problem.histories.slots is not None:
+        if problem.units.histories.slots is not None:
             models += _in_each_slot(model, of, codes, sensitive)
     return sensitive, tuple(models)
 
 
 def _column(of: SensitiveAttribute, codes: np.ndarray, name: str) -> SensitiveAttribute:
     column = replace(of.column, name=name, codes=np.ascontiguousarray(codes))
-    return replace(of, column=column, persons=None)
+    return replace(of, column=column, units=Units())
 
 
 def _over_all_records(

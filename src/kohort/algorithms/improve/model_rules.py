@@ -38,7 +38,7 @@ def refuse_other_models(problem: Problem) -> None:
     Where people have several records, groups are united until such a model holds, as they may have to be
     for the others.
     """
-    for model in problem.models if problem.persons is None else ():
+    for model in () if problem.units.several else problem.models:
         if not model.only_counts:
             _rule(model)
 
@@ -55,15 +55,15 @@ def _rule(model: Model) -> TallyRule:
 
 def only_counts_records(problem: Problem) -> bool:
     """Whether k records are all that a group needs: then groups can be cut freely."""
-    return problem.persons is None and all(model.attribute is None for model in problem.models)
+    return not problem.units.several and all(not model.attribute for model in problem.models)
 
 
 def units_of(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     """The unit of each record, and the row of each unit: distinct rows by sensitive values and person."""
     unit = problem.rows.of_record.astype(np.int64)
     told_apart = [(s.column.codes, s.n_values) for s in (problem.sensitive[n] for n in _attributes(problem))]
-    if problem.persons is not None:
-        told_apart.append((problem.persons, problem.n_people))
+    if problem.units.several:
+        told_apart.append((problem.units.persons, problem.n_people))
     for codes, n_codes in told_apart:
         _, unit = np.unique(unit * n_codes + codes, return_inverse=True)
     n_units = int(unit.max()) + 1
@@ -93,10 +93,9 @@ def _views(problem: Problem) -> tuple[list[_View], int]:
     known: dict[tuple[str, bool, bytes], _View] = {}
     views, end = [], 0
     for model in _of_values(problem):
-        assert model.attribute is not None
         sensitive = problem.sensitive[model.attribute]
         stands_for, is_spread = np.arange(sensitive.n_values), False
-        if problem.persons is not None:
+        if problem.units.several:
             stands_for, is_spread = counted_as(model, sensitive.context), model.of_people == "spread"
         key = model.attribute, is_spread, stands_for.tobytes()
         if key not in known:
@@ -118,7 +117,6 @@ def promises_of(problem: Problem, unit: np.ndarray, n_slots: int, n_tallies: int
     low, high = np.zeros((len(models), n_values)), np.ones((len(models), n_values))
     share, is_spread = np.zeros(n_values), np.zeros(n_values, dtype=bool)
     for number, (model, view) in enumerate(zip(models, views)):
-        assert model.attribute is not None
         sensitive, rule = problem.sensitive[model.attribute], _rule(model)
         values = slice(view.start, view.start + sensitive.n_values)
         rules[number] = _KINDS[rule.kind], values.start, values.stop, rule.limit
@@ -130,8 +128,7 @@ def promises_of(problem: Problem, unit: np.ndarray, n_slots: int, n_tallies: int
         if rule.band is not None:
             low[number, values], high[number, values] = rule.band(share[values])
     looks = {
-        v.start: v.stands_for[problem.sensitive[m.attribute or ""].column.codes]
-        for m, v in zip(models, views)
+        v.start: v.stands_for[problem.sensitive[m.attribute].column.codes] for m, v in zip(models, views)
     }
     value = np.empty((int(unit.max()) + 1, len(looks)), dtype=np.int64)
     for place, codes in enumerate(looks.values()):
@@ -164,12 +161,12 @@ def _people(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The person of each unit, and the values that people are spread over; empty if records are counted."""
     nothing = np.empty(0, dtype=np.int64)
-    if problem.persons is None:
+    if not problem.units.several:
         return nothing, nothing, nothing
     person = np.empty(int(unit.max()) + 1, dtype=np.int64)
-    person[unit] = problem.persons
+    person[unit] = problem.units.persons
     spread = [codes for start, codes in looks.items() if is_spread[start]]
-    keys = [problem.persons.astype(np.int64) * len(is_spread) + codes for codes in spread]
+    keys = [problem.units.persons.astype(np.int64) * len(is_spread) + codes for codes in spread]
     whose, own = np.divmod(np.unique(np.concatenate([nothing, *keys])), max(len(is_spread), 1))
     return person, np.searchsorted(whose, np.arange(problem.n_people + 1)), own
 
@@ -189,9 +186,9 @@ def promises_for(promises: Promises, units: np.ndarray) -> Promises:
 
 def _of_values(problem: Problem) -> list[Model]:
     """The models about sensitive values that are rules for compiled code."""
-    return [m for m in problem.models if m.attribute is not None and m.tally_rule() is not None]
+    return [m for m in problem.models if m.attribute and m.tally_rule() is not None]
 
 
 def _attributes(problem: Problem) -> list[str]:
     """The sensitive attributes that some model is about."""
-    return list(dict.fromkeys(model.attribute or "" for model in _of_values(problem)))
+    return list(dict.fromkeys(model.attribute for model in _of_values(problem)))

@@ -23,7 +23,7 @@ _LEAST_FALL = 1e-5  # of the sum: less is not worth another round
 def refuse_squares(problem: Problem) -> None:
     """Raise UnsupportedError for what the search for squares cannot do."""
     refuse_many_points("improve with the cost squares", problem.n_records)
-    if not all(model.only_counts for model in problem.models) or problem.persons is not None:
+    if not all(model.only_counts for model in problem.models) or problem.units.several:
         raise UnsupportedError(
             "improve with the cost squares keeps k alone, counted in records. Choose another cost for other "
             "privacy models."

@@ -19,6 +19,7 @@ from kohort.problem.attribute import Attribute
 from kohort.problem.items import ItemsProblem
 from kohort.problem.problem import Problem
 from kohort.problem.promises import ItemInference, KAnonymity
+from kohort.problem.units import Weights
 from kohort.recoding.item_nodes import ItemNodes
 from kohort.recoding.recoding import PublishedColumn, Recoding
 from kohort.recoding.table_and_items import TableAndItems
@@ -115,13 +116,13 @@ class WithItems:
         code_of_label = np.array([number.setdefault(text, len(number)) for text in texts], dtype=np.int32)
         return code_of_label[column.of_record]
 
-    def _loss(self, attribute: Attribute, column: PublishedColumn, masses: np.ndarray | None) -> float:
+    def _loss(self, attribute: Attribute, column: PublishedColumn, masses: Weights) -> float:
         """The mean share of the other values that a published cell also covers; `masses` weigh records."""
         by_leaf = isinstance(attribute.domain, Hierarchy) and not attribute.tight
         n = attribute.n_leaves if by_leaf else len(attribute.column.texts)
         star = [label == STAR or (label is None and self.null_is_star) for label in column.labels]
         widths = np.where(star, n, column.widths)
-        uses = np.bincount(column.of_record, masses, minlength=len(widths))
+        uses = masses.totals(column.of_record, np.bincount(column.of_record, minlength=len(widths)))
         return float(np.dot(uses, (widths - 1) / max(n - 1, 1)) / len(column.of_record))
 
 

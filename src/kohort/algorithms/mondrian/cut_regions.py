@@ -41,7 +41,7 @@ class RegionRules:
         self.tables = problem.coded.tables
         self.children: Children = children_of(self.tables)
         self.rules = Rules(problem.k, strict, widest)
-        only_k = all(model.attribute is None for model in problem.models)
+        only_k = all(not model.attribute for model in problem.models)
         self.n_cuts = 4 if only_k else 2 * len(problem.attributes)
 
 

@@ -30,12 +30,8 @@ from kohort.problem.problem import Problem
 def cut_table_of(problem: Problem, *, strict: bool, widest: bool) -> CutTable:
     """All records of a problem in the order in which they came, as one group. O(records * attributes)."""
     table = cut_table(compact_rows(problem), problem.coded.tables, Rules(problem.k, strict, widest))
-    records = table.records
-    if problem.persons is not None:
-        records = records._replace(persons=problem.persons.astype(np.int32))
-    if problem.masses is not None:
-        records = records._replace(masses=problem.masses.astype(np.float64))
-    return table._replace(records=records)
+    persons, masses = problem.units.persons.astype(np.int32), problem.masses.each.astype(np.float64)
+    return table._replace(records=table.records._replace(persons=persons, masses=masses))
 
 
 def cut_table(rows: np.ndarray, tables: Tables, rules: Rules) -> CutTable:

@@ -59,7 +59,7 @@ class Cutting:
 
     def __init__(self, problem: Problem, *, strict: bool, widest: bool) -> None:
         self.problem = problem
-        self.only_k = all(model.attribute is None for model in problem.models)
+        self.only_k = all(not model.attribute for model in problem.models)
         self.n_cuts = 4 if self.only_k else 2 * len(problem.attributes)
         self.table = cut_table_of(problem, strict=strict, widest=widest)
         self.is_start = np.zeros(problem.n_records, dtype=bool)

@@ -16,6 +16,7 @@ from kohort.algorithms.run import Run
 from kohort.errors import UnsupportedError
 from kohort.problem.problem import Problem
 from kohort.problem.promises import Model
+from kohort.problem.units import Weights
 from kohort.recoding.groups import Groups
 
 
@@ -75,9 +76,9 @@ class Mondrian(Algorithm):
 
         Each cut is the best by itself, which need not lead to the best groups: so weights may mislead it.
         """
-        if problem.masses is None:
+        if problem.masses.even:
             return self._cut_up(problem, run)
-        tried = [self._cut_up(asked, run) for asked in (problem, problem.varied(masses=None))]
+        tried = [self._cut_up(asked, run) for asked in (problem, problem.varied(masses=Weights()))]
         return min(tried, key=lambda groups: _weighed_cost(problem, groups.group_of_record))
 
     def _cut_up(self, problem: Problem, run: Run) -> Groups:
@@ -91,4 +92,4 @@ def _weighed_cost(problem: Problem, group_of_record: np.ndarray) -> float:
     order = np.argsort(group_of_record, kind="stable")
     start = np.concatenate([[0], np.cumsum(np.bincount(group_of_record))])
     costs = costs_by_group(problem.coded.tables, problem.coded.searched_leaves(), order, start)
-    return float(np.dot(costs, np.bincount(group_of_record, problem.masses)))
+    return float(np.dot(costs, np.bincount(group_of_record, problem.masses.each)))

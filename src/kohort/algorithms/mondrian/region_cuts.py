@@ -215,7 +215,7 @@ class Trial:
         holds = np.ones(self.n_parts, dtype=bool)
         for model in problem.models:
             counts = ClassCounts.of_sizes(people[present])
-            if model.attribute is not None:
+            if model.attribute:
                 bins, values, count = self.counts.cells[model.attribute]
                 n_values = problem.sensitive[model.attribute].n_values
                 of_part = number[self.part_of_bin[bins]]

@@ -21,11 +21,11 @@ from kohort.problem.promises import ClassCounts, Model, PeopleTally, PersonCells
 class PeopleView:
     """How people are looked at: by a sensitive column, in which one value may stand for others.
 
-    attribute   the column; None: people are counted whatever they have
+    attribute   the column; empty: people are counted whatever they have
     stands_for  per value the one that it is counted as
     """
 
-    attribute: str | None = None
+    attribute: str = ""
     stands_for: np.ndarray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
 
     @property
@@ -46,8 +46,8 @@ EVERYBODY = PeopleView()
 
 def views_of(models: Sequence[Model], contexts: Mapping[str, ValueContext]) -> list[PeopleView]:
     """How models look at people: everybody first, then the values that each model looks at."""
-    asked = [model for model in models if model.attribute is not None]
-    return [EVERYBODY, *(PeopleView(m.attribute, counted_as(m, contexts[m.attribute or ""])) for m in asked)]
+    asked = [model for model in models if model.attribute]
+    return [EVERYBODY, *(PeopleView(m.attribute, counted_as(m, contexts[m.attribute])) for m in asked)]
 
 
 def counts_of_tallies(models: Sequence[Model], tallies: Sequence[PeopleTally]) -> list[ClassCounts]:
@@ -56,7 +56,7 @@ def counts_of_tallies(models: Sequence[Model], tallies: Sequence[PeopleTally]) -
     in_class = np.bincount(everybody.class_of, everybody.people, everybody.n_classes).astype(np.int64)
     found, rest = [], iter(of_values)
     for model in models:
-        if model.attribute is None:
+        if not model.attribute:
             found.append(ClassCounts.of_sizes(in_class))
             continue
         tally = next(rest)
@@ -78,7 +78,7 @@ def person_cells(
     records = np.flatnonzero(class_of >= 0)
     people, person = np.unique(block.persons[records], return_inverse=True)
     for view in views:
-        codes = None if view.attribute is None else block.sensitive[view.attribute][records]
+        codes = block.sensitive[view.attribute][records] if view.attribute else None
         yield view.cells(class_of[records], person, codes, len(nodes)), people
 
 

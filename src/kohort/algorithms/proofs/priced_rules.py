@@ -84,7 +84,7 @@ def priced_rule(problem: Problem) -> PricedRule | CloseRule | None:
     then the models do not count records. t-closeness is left out where records may be withheld, which changes
     the shares.
     """
-    if problem.persons is not None:
+    if problem.units.several:
         return None
     close = [m for m in problem.models if isinstance(m, TCloseness) and m.distance == "equal"]
     if close and not problem.max_withheld:
@@ -132,7 +132,7 @@ def _is_about_entropy(model: Model) -> bool:
 
 
 def _rule(problem: Problem, model: Model) -> PricedRule | None:
-    if model.attribute is None:
+    if not model.attribute:
         return None
     sensitive, share = problem.sensitive[model.attribute], _share(model)
     codes, n_values = sensitive.column.codes.astype(np.int64), sensitive.n_values

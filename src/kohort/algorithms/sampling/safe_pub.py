@@ -14,9 +14,9 @@ from kohort.algorithms.run import Run
 from kohort.data.counting import distinct_rows
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InfeasibleError, InputError, did_you_mean
-from kohort.problem.differential_arithmetic import sampling_rate
 from kohort.problem.problem import Problem
 from kohort.problem.promises import DifferentialPrivacy
+from kohort.problem.promises.differential_privacy import sampling_rate
 from kohort.recoding.attribute_maps import AttributeMaps
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from kohort.algorithms.run import Run
 from kohort.algorithms.solver import Solver
 from kohort.problem.problem import Problem
+from kohort.problem.units import Weights
 from kohort.recoding.recoding import Recoding
 
 
@@ -25,11 +26,11 @@ class CountingAlike:
 
     def refuse(self, problem: Problem) -> None:
         """Raise UnsupportedError for a problem that the inner algorithm cannot solve."""
-        self.inner.refuse(problem.varied(masses=None))
+        self.inner.refuse(problem.varied(masses=Weights()))
 
     def solve(self, problem: Problem, run: Run) -> Recoding:
         """The recoding that the inner algorithm finds, without its proofs."""
-        found: Any = self.inner.solve(problem.varied(masses=None), run)
+        found: Any = self.inner.solve(problem.varied(masses=Weights()), run)
         note = (
             f"{self.name} searched as if all records had the same weight; the loss is measured with the "
             "weights. mondrian and full-domain search with them."

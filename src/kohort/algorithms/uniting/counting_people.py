@@ -10,6 +10,7 @@ from kohort.errors import UnsupportedError, counted
 from kohort.late import late_function
 from kohort.problem.problem import Problem
 from kohort.problem.promises import KAnonymity
+from kohort.problem.units import Units
 from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
 
@@ -22,7 +23,7 @@ def needs_uniting(algorithm: Algorithm, problem: Problem) -> bool:
     Not where the problem has one record per person, and not where the algorithm counts people itself and
     every model survives unions. Raises UnsupportedError for an algorithm that cannot count people at all.
     """
-    if problem.persons is None:
+    if not len(problem.units.persons):  # also where people are elsewhere
         return False
     if algorithm.people == "refuses":
         raise UnsupportedError(
@@ -69,8 +70,7 @@ class CountingPeople:
         """The problem that the inner algorithm solves: as far as it can know whose records there are."""
         if self.inner.people == "counts":
             return kept_by_whole_table(problem)
-        sensitive = {name: replace(s, persons=None) for name, s in problem.sensitive.items()}
-        return problem.varied(models=(KAnonymity(problem.k),), sensitive=sensitive, persons=None)
+        return problem.varied(models=(KAnonymity(problem.k),), units=Units())
 
 
 def kept_by_whole_table(problem: Problem) -> Problem:

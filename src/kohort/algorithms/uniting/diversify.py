@@ -82,14 +82,14 @@ def diversify(
     _refuse_models(problem)
     if not groups.n_groups:
         return groups
-    if problem.persons is None or problem.all_survive_unions:
+    if not problem.units.several or problem.all_survive_unions:
         return _united(problem, groups, run, w, exact)
     return _united_with_lookalikes(problem, groups, run, w, exact)
 
 
 def _refuse_models(problem: Problem) -> None:
     for model in problem.models:
-        if problem.persons is None and not model.survives_unions:
+        if not problem.units.several and not model.survives_unions:
             raise UnsupportedError(f"diversify unites groups, which {model.name} as asked does not survive.")
 
 

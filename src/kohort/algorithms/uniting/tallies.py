@@ -10,7 +10,7 @@ import numpy as np
 from kohort.problem.problem import Problem
 from kohort.problem.promises import ClassCounts, Model, PersonCells
 
-Counts = Mapping[str | None, ClassCounts]
+Counts = Mapping[str, ClassCounts]
 """Counts of cells of groups, by sensitive attribute; what a cell is, the tallies know."""
 
 
@@ -28,7 +28,7 @@ class Tallies(Protocol):
 
 def tallies_of(problem: Problem) -> Tallies:
     """The tallies for a problem: of people where people have several records."""
-    return RecordTallies(problem) if problem.persons is None else PeopleTallies(problem)
+    return PeopleTallies(problem) if problem.units.several else RecordTallies(problem)
 
 
 class RecordTallies:
@@ -47,13 +47,13 @@ class RecordTallies:
         }
 
     def deficit(self, model: Model, sizes: np.ndarray, counts: Counts) -> np.ndarray:
-        if model.attribute is None:
+        if not model.attribute:
             return model.deficit(ClassCounts.of_sizes(sizes))
         return model.deficit(counts[model.attribute], self.problem.context(model))
 
 
 class PeopleTallies:
-    """Cells are pairs of a person and a sensitive value, or people alone (the attribute None).
+    """Cells are pairs of a person and a sensitive value, or people alone (no attribute).
 
     The pair of person p and value v is the number p * n_values + v.
     """
@@ -61,17 +61,16 @@ class PeopleTallies:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         names = dict.fromkeys(model.attribute for model in problem.models)
-        self._n_values = {name: 1 if name is None else problem.sensitive[name].n_values for name in names}
+        self._n_values = {name: problem.sensitive[name].n_values if name else 1 for name in names}
 
     def of_groups(self, group_of: np.ndarray, records: np.ndarray, n_groups: int) -> Counts:
-        assert self.problem.persons is not None
-        persons = self.problem.persons[records]
+        persons = self.problem.units.of(records)
         return {name: self._pairs(name, group_of, persons, records, n_groups) for name in self._n_values}
 
     def _pairs(
-        self, name: str | None, group_of: np.ndarray, persons: np.ndarray, records: np.ndarray, n_groups: int
+        self, name: str, group_of: np.ndarray, persons: np.ndarray, records: np.ndarray, n_groups: int
     ) -> ClassCounts:
-        codes = None if name is None else self.problem.sensitive[name].column.codes[records]
+        codes = self.problem.sensitive[name].column.codes[records] if name else None
         n_values = self._n_values[name]
         cells = PersonCells.from_records(group_of, persons, codes, n_groups, n_values)
         pair = cells.person_of * n_values + cells.value_of

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import fields
 from itertools import repeat
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -15,15 +16,26 @@ from kohort.errors import InputError
 
 
 class Builder(Protocol):
-    """Makes a hierarchy for a column: `build` over its values without null, which the caller adds."""
+    """Makes a hierarchy for a column.
+
+    In a release spec the first of its fields stands under its `key`, and others beside it: those that are not
+    as usual or, if it `says_all`, all of them.
+    """
+
+    key: ClassVar[str]
+    says_all: ClassVar[bool] = False
 
     def build(self, column: Column) -> Hierarchy:
-        """A tree over the values of the column."""
+        """A tree over the values of the column without null, which the caller adds."""
         ...
 
     def to_spec(self) -> dict[str, Any]:
         """The builder as the value of `hierarchy:` in a release spec."""
-        ...
+        own: Any = self
+        said = [(field.name, field.default, getattr(self, field.name)) for field in fields(own)]
+        spec = {self.key: said[0][2] if said else True}
+        spec |= {name: value for name, usual, value in said[1:] if self.says_all or value != usual}
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in spec.items()}
 
 
 def values_of(column: Column) -> list[str]:

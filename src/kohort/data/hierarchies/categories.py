@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from kohort.data.column import Column, text_of
 from kohort.data.domain import STAR
-from kohort.data.hierarchies import tree_over, values_of
+from kohort.data.hierarchies import Builder, tree_over, values_of
 from kohort.data.hierarchies.checks import check
 from kohort.data.hierarchies.code_systems import CODE_SYSTEMS, CodeSystem
 from kohort.data.hierarchy import Hierarchy
@@ -20,23 +20,23 @@ _DEEPEST = 100  # nested mappings and lists
 
 
 @dataclass(frozen=True)
-class Flat:
+class Flat(Builder):
     """A value stays as it is or becomes `*`."""
+
+    key: ClassVar[str] = "flat"
 
     def build(self, column: Column) -> Hierarchy:
         return tree_over(column, [])
 
-    def to_spec(self) -> dict[str, Any]:
-        return {"flat": True}
-
 
 @dataclass(frozen=True)
-class Groups:
+class Groups(Builder):
     """A tree of nested mappings and lists; all its leaves are kept, whether or not the column has them.
 
     A value of the column that is in no group is an error, as it is with a hierarchy file.
     """
 
+    key: ClassVar[str] = "groups"
     mapping: Mapping[Any, Any] | Sequence[Any]
     root: str = STAR
 
@@ -96,7 +96,7 @@ def _text(name: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Mask:
+class Mask(Builder):
     """Masks values from one `side`, a character per level: values that agree in the rest are one node.
 
     Values of different lengths: whole numbers are filled with zeros on the left, so that 950 among numbers
@@ -107,6 +107,7 @@ class Mask:
     {'mask': 'left'}
     """
 
+    key: ClassVar[str] = "mask"
     side: Literal["right", "left"] = "right"
     char: str = "*"
 
@@ -125,9 +126,6 @@ class Mask:
         masked = self._masked_right if self.side == "right" else self._masked_left
         paths = [(value, *masked(code, length), STAR) for value, code in zip(values, codes)]
         return Hierarchy.from_paths(_apart_from_values(path, set(values)) for path in paths)
-
-    def to_spec(self) -> dict[str, Any]:
-        return {"mask": self.side} if self.char == STAR else {"mask": self.side, "char": self.char}
 
     def _masked_right(self, code: str, length: int) -> list[str]:
         kept = range(min(len(code), length - 1), 0, -1)
@@ -155,7 +153,7 @@ mask = Mask
 
 
 @dataclass(frozen=True)
-class Code:
+class Code(Builder):
     """Codes of a `system` that Kohort knows, generalized by their structure.
 
     Values that are not codes of this system get no place in the tree: like values that a hierarchy file
@@ -165,6 +163,7 @@ class Code:
     {'code': 'icd10'}
     """
 
+    key: ClassVar[str] = "code"
     system: str
 
     def __post_init__(self) -> None:
@@ -194,9 +193,6 @@ class Code:
                 "Choose another hierarchy."
             )
         return Hierarchy.from_paths((*reversed(path), STAR) for path in paths)
-
-    def to_spec(self) -> dict[str, Any]:
-        return {"code": self.system}
 
     @property
     def _system(self) -> CodeSystem:

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
 from kohort.data.column import Column
-from kohort.data.hierarchies import labels_of, tree_over, values_of
+from kohort.data.hierarchies import Builder, labels_of, tree_over, values_of
 from kohort.data.hierarchy import Hierarchy
 from kohort.data.times import local_days
 from kohort.errors import InputError, did_you_mean
@@ -22,9 +22,10 @@ _LEVELS = (*_CALENDAR, "week")
 
 
 @dataclass(frozen=True)
-class Dates:
+class Dates(Builder):
     """Periods that contain one another, the shortest first, such as month, quarter, year."""
 
+    key: ClassVar[str] = "date"
     levels: tuple[str, ...] = ("month", "quarter", "year")
 
     def __post_init__(self) -> None:
@@ -42,9 +43,6 @@ class Dates:
         values_of(column)
         days = days_of(column)
         return tree_over(column, [labels_of(period_of(days, level), _LABELS[level]) for level in self.levels])
-
-    def to_spec(self) -> dict[str, Any]:
-        return {"date": list(self.levels)}
 
 
 def dates(*levels: str) -> Dates:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Sequence
-from dataclasses import dataclass
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from kohort.data.column import Column
-from kohort.data.hierarchies import labels_of, tree_over, values_of
+from kohort.data.domain import STAR
+from kohort.data.hierarchies import Builder, labels_of, tree_over, values_of
+from kohort.data.hierarchies.dates import days_of
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, counted
 from kohort.parameters import Within, check_parameters, shown
@@ -27,13 +29,14 @@ _FARTHEST_ORIGIN = 2**52  # distance in intervals; farther ones cannot be counte
 
 
 @dataclass(frozen=True)
-class Intervals:
+class Intervals(Builder):
     """Nested half-open intervals, the narrowest first, counted from `origin`.
 
     Values from `top` on are one interval, and so are values below `bottom`; both lie right under the root.
     Limits are exact decimals: a width of 0.1 gives `[0.3, 0.4)`, and 0.3 is in it.
     """
 
+    key: ClassVar[str] = "intervals"
     widths: tuple[Number, ...]
     origin: Number = 0
     top: Number | None = None
@@ -41,17 +44,15 @@ class Intervals:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "widths", _as_tuple(self.widths))
+        for name in ("origin", "top", "bottom"):
+            if isinstance(value := getattr(self, name), np.number):
+                object.__setattr__(self, name, value.item())
+            if value is not None or name == "origin":
+                _require_number(name, getattr(self, name))
         for width in self.widths:
             _require_number("widths", width)
             if width <= 0:
                 raise InputError(f"The 'widths' of intervals must be positive. Got {width}.")
-        for name in ("origin", "top", "bottom"):
-            value = getattr(self, name)
-            if isinstance(value, np.number):
-                value = value.item()
-                object.__setattr__(self, name, value)
-            if value is not None or name == "origin":
-                _require_number(name, value)
         _require_multiples(self.widths)
         if abs(Fraction(_exact(self.origin)) / Fraction(_exact(self.widths[0]))) > _FARTHEST_ORIGIN:
             raise InputError("The 'origin' of intervals is too far from 0 for widths this narrow.")
@@ -78,16 +79,6 @@ class Intervals:
             level[inside] = labels_of(index, partial(self._label, grid, ratio))
             levels.append(level.tolist())
         return tree_over(column, levels)
-
-    def to_spec(self) -> dict[str, Any]:
-        spec: dict[str, Any] = {"intervals": list(self.widths)}
-        if self.origin != 0:
-            spec["origin"] = self.origin
-        if self.top is not None:
-            spec["top"] = self.top
-        if self.bottom is not None:
-            spec["bottom"] = self.bottom
-        return spec
 
     def _label(self, grid: _Grid, ratio: int, index: int) -> str:
         """The interval as text, cut off at top and bottom."""
@@ -241,13 +232,15 @@ _SLACK = 0.1  # how far a cut may move to a rounder number, as a share of a part
 
 
 @dataclass(frozen=True)
-class Quantiles:
+class Quantiles(Builder):
     """The values are cut into `split` intervals of about equally many records, `depth` times over.
 
     Limits are round numbers, as far as the parts stay about equal, and the outermost intervals are open
     (`< 20`, `>= 5000`): neither the least nor the greatest value is shown.
     """
 
+    key: ClassVar[str] = "quantiles"
+    says_all: ClassVar[bool] = True
     split: Annotated[int, Within(2, 1_000_000)] = 3
     depth: Annotated[int, Within(1, 20)] = 3
 
@@ -266,9 +259,6 @@ class Quantiles:
             labels = _labels([f"{limits[cut]:f}" for cut in sorted(limits)])
             levels.append(labels_of(np.searchsorted(sorted(limits), which, side="right"), labels.__getitem__))
         return tree_over(column, reversed(levels))
-
-    def to_spec(self) -> dict[str, Any]:
-        return {"quantiles": self.split, "depth": self.depth}
 
     def _limits(self, values: _Sorted) -> list[dict[int, Decimal]]:
         """The places and numbers at which the sorted values are cut, per level from the coarsest."""
@@ -336,3 +326,105 @@ class _Sorted:
 def _labels(limits: Sequence[str]) -> list[str]:
     inner = [f"[{a}, {b})" for a, b in pairwise(limits)]
     return [f"< {limits[0]}", *inner, f">= {limits[-1]}"]
+
+
+# Hierarchies of nested ranges of numbers or days, as other tools write them down.
+
+
+@dataclass(frozen=True)
+class Range:
+    """The numbers from `low` to `high`, with `high` itself where it is `closed`."""
+
+    low: Decimal
+    high: Decimal
+    closed: bool = True
+
+    def holds(self, number: Decimal) -> bool:
+        """Whether a number lies in it."""
+        return self.low <= number and (number < self.high or (self.closed and number == self.high))
+
+
+@dataclass(frozen=True)
+class Ranges(Builder):
+    """Ranges that contain one another: for each of the narrowest, the wider ones up to the widest.
+
+    Two ranges that share an end are parted there: the end belongs to the upper one. A value that lies in none
+    is missing from the hierarchy. Instead of the widest range of all, `*` is published.
+
+    paths  per narrowest range, itself and those around it
+    kind   what the ends are: numbers, or days since 1970-01-01
+    file   where they were read
+    """
+
+    key: ClassVar[str] = "file"
+    paths: tuple[tuple[Range, ...], ...]
+    kind: Literal["number", "day"]
+    file: str
+
+    def __post_init__(self) -> None:
+        paths = sorted(self.paths, key=lambda path: path[0].low)
+        for (one, *_), (other, *_) in pairwise(paths):
+            if one.high > other.low:
+                raise InputError(
+                    f"Hierarchy file {self.file!r}: the ranges {_written(one)} and {_written(other)} overlap."
+                )
+        shared = {path[0].low for path in paths}
+        object.__setattr__(
+            self, "paths", tuple(tuple(_parted(range_, shared) for range_ in path) for path in paths)
+        )
+
+    def build(self, column: Column) -> Hierarchy:
+        values = values_of(column)
+        found = [(value, self._path_of(number)) for value, number in zip(values, self._numbers(column))]
+        inside = [(value, *path) for value, path in found if path]
+        if not inside:
+            raise InputError(
+                f"Column {column.name!r}: none of its values lies in a range of {self.file!r}. "
+                "Is it the hierarchy of another column?"
+            )
+        return Hierarchy.from_paths(inside)
+
+    def to_spec(self) -> dict[str, Any]:
+        return {"file": self.file}
+
+    def labels(self) -> list[tuple[str, ...]]:
+        """The labels of each narrowest range and of those around it, up to the root."""
+        return [self._labelled(path) for path in self.paths]
+
+    def _numbers(self, column: Column) -> list[Decimal]:
+        if self.kind == "day":
+            return [Decimal(day) for day in days_of(column).tolist()]
+        numbers_of(column)  # an error if these are none
+        return [Decimal(value) for value in values_of(column)]
+
+    def _path_of(self, number: Decimal) -> tuple[str, ...]:
+        place = bisect_right(self.paths, number, key=lambda path: path[0].low) - 1
+        if place < 0 or not self.paths[place][0].holds(number):
+            return ()
+        return self._labelled(self.paths[place])
+
+    def _labelled(self, path: Sequence[Range]) -> tuple[str, ...]:
+        spell = _day if self.kind == "day" else _written_number
+        *below, _ = path
+        return (*(_label(range_, spell) for range_ in below), STAR)
+
+
+def _parted(range_: Range, starts: set[Decimal]) -> Range:
+    """The range without its upper end, where another range begins there."""
+    return replace(range_, closed=False) if range_.high in starts and range_.high > range_.low else range_
+
+
+def _label(range_: Range, spell: Callable[[Decimal], str]) -> str:
+    return f"[{spell(range_.low)}, {spell(range_.high)}{']' if range_.closed else ')'}"
+
+
+def _written(range_: Range) -> str:
+    return f"{range_.low},{range_.high}"
+
+
+def _written_number(number: Decimal) -> str:
+    return f"{number.normalize():f}"
+
+
+def _day(number: Decimal) -> str:
+    return str(np.datetime64(int(number), "D"))

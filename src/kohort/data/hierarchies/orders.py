@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from kohort.data.column import Column, text_of
 from kohort.data.domain import STAR
-from kohort.data.hierarchies import labels_of, values_of
+from kohort.data.hierarchies import Builder, labels_of, values_of
 from kohort.data.hierarchies.checks import check
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, did_you_mean
@@ -21,7 +21,7 @@ _ORDERS = ("natural", "frequency", "file", "cooccurrence")
 
 
 @dataclass(frozen=True)
-class Order:
+class Order(Builder):
     """Every `fanout` neighbours make a node, and again every `fanout` nodes, until one root is left.
 
     values  natural (numbers and dates by size, text by alphabet), frequency (the most frequent first),
@@ -33,6 +33,8 @@ class Order:
     last value. An order by frequency shows a reader which values are rare.
     """
 
+    key: ClassVar[str] = "order"
+    says_all: ClassVar[bool] = True
     values: str | tuple[str, ...] = "natural"
     fanout: int | tuple[int, ...] = 4
 
@@ -63,13 +65,6 @@ class Order:
         if isinstance(self.values, tuple):
             check(paths, column).raise_if_broken(column.name, allow_missing=True)
         return Hierarchy.from_paths(paths)
-
-    def to_spec(self) -> dict[str, Any]:
-        values = self.values if isinstance(self.values, str) else list(self.values)
-        return {
-            "order": values,
-            "fanout": list(self.fanout) if isinstance(self.fanout, tuple) else self.fanout,
-        }
 
     @property
     def _fanouts(self) -> tuple[int, ...]:
@@ -137,13 +132,14 @@ _NAME_LENGTH = 40
 
 
 @dataclass(frozen=True)
-class ByFrequency:
+class ByFrequency(Builder):
     """The rarest values are joined first, `fanout` at a time; frequent ones stay close to the root.
 
     Small nodes are labelled by their values, `{a, b}`, others `Group 3 (12 values)`, also where a value is
     spelled `{a, b}`: no label shows how many records there are.
     """
 
+    key: ClassVar[str] = "frequency"
     fanout: int = 3
 
     def __post_init__(self) -> None:
@@ -157,9 +153,6 @@ class ByFrequency:
         return Hierarchy.from_paths(
             (value, *(label[node] for node in above), STAR) for value, above in zip(values, lineage)
         )
-
-    def to_spec(self) -> dict[str, Any]:
-        return {"frequency": self.fanout}
 
 
 by_frequency = ByFrequency

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -119,16 +119,26 @@ def has_no_text(kind: pa.DataType) -> bool:
     return pa.types.is_nested(kind) or holds_bytes(kind) or pa.types.is_duration(kind)
 
 
-def long_numbers_as_text(table: pa.Table) -> pa.Table:
-    """The table with columns of numbers too long for a float as text: no digit is lost."""
-    for index, field in enumerate(table.schema):
-        number = pa.types.is_integer(field.type) or pa.types.is_decimal(field.type)
-        if number and _has_long_numbers(table.column(index)):
-            table = table.set_column(index, field.name, table.column(index).cast(pa.string()))
+def _as_text(
+    table: pa.Table,
+    unfit: Callable[[pa.ChunkedArray], bool],
+    text_of: Callable[[str, pa.ChunkedArray], Any] = lambda _, column: column.cast(pa.string()),
+) -> pa.Table:
+    """The table with the columns that are unfit as text."""
+    for index, (name, column) in enumerate(zip(table.column_names, table.columns)):
+        if unfit(column):
+            table = table.set_column(index, name, text_of(name, column))
     return table
 
 
+def long_numbers_as_text(table: pa.Table) -> pa.Table:
+    """The table with columns of numbers too long for a float as text: no digit is lost."""
+    return _as_text(table, _has_long_numbers)
+
+
 def _has_long_numbers(column: pa.ChunkedArray) -> bool:
+    if not (pa.types.is_integer(column.type) or pa.types.is_decimal(column.type)):
+        return False
     ends = pc.min_max(column).as_py()
     if ends["min"] is None:
         return False
@@ -138,12 +148,12 @@ def _has_long_numbers(column: pa.ChunkedArray) -> bool:
 
 def times_as_text(table: pa.Table, unfit: Callable[[pa.ChunkedArray], bool]) -> pa.Table:
     """The table with dates and times that a program would change as text: nothing of them is lost."""
-    for index, field in enumerate(table.schema):
-        if pa.types.is_temporal(field.type) and unfit(table.column(index)):
-            coded = code_column(field.name, table.column(index))
-            texts = pa.array(coded.texts, pa.string()).take(pa.array(coded.codes))
-            table = table.set_column(index, field.name, texts)
-    return table
+    return _as_text(table, lambda column: pa.types.is_temporal(column.type) and unfit(column), _spelled)
+
+
+def _spelled(name: str, column: pa.ChunkedArray) -> pa.Array:
+    coded = code_column(name, column)
+    return pa.array(coded.texts, pa.string()).take(pa.array(coded.codes))
 
 
 def is_fine_or_zoned(column: pa.ChunkedArray) -> bool:
@@ -184,11 +194,8 @@ def by_polars(what: str) -> Iterator[None]:
 
 def wide_decimals_as_text(table: pa.Table) -> pa.Table:
     """The table with decimals of more than 38 digits, which Polars lacks, as text: no digit is lost."""
-    for index, field in enumerate(table.schema):
-        if pa.types.is_decimal256(_values(field.type)):
-            plain = table.column(index).cast(_values(field.type)).cast(pa.string())
-            table = table.set_column(index, field.name, plain)
-    return table
+    plain = lambda _, column: column.cast(_values(column.type)).cast(pa.string())  # noqa: E731
+    return _as_text(table, lambda column: pa.types.is_decimal256(_values(column.type)), plain)
 
 
 def write_text(

@@ -9,9 +9,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import Literal
 
 from kohort.errors import InputError, counted
 from kohort.io.formats import How, Layout
@@ -285,33 +286,42 @@ def _doubled(names: list[str]) -> str | None:
     return f"the first line has the same text in several columns ({places}), so it may not be a header."
 
 
-@dataclass(frozen=True)
-class _Says:
-    """What the columns say of the first line; each is a list of places."""
-
-    values: list[int]
-    """The first cell is of the kind of the cells below it, or nothing but a value."""
-    repeated: list[int]
-    """The first cell is found again below it, or written just like the cells below it."""
-    names: list[int]
-    """The cells below are numbers or dates, and the first one is a word."""
-
-
 def _reason(names: list[str], below: list[list[str]]) -> str | None:
     """Why the first line may be a record, in words; None where it is a header."""
     if not names or _are_numbered(names):
         return None
-    says = _asked(names, _without_repeated_headers(names, below))
-    if len(says.values) * _FEW > len(says.names):
-        return _in_words(len(says.values), "of the same kind as the values below, such as numbers or dates")
-    if len(says.repeated) > len(says.names):
-        return _in_words(len(says.repeated), "found again among the values below, or written just like them")
+    below = _without_repeated_headers(names, below)
+    years = _are_years(names, below)
+    columns = enumerate(zip(names, below))
+    said = Counter(_said(name, cells, place in years) for place, (name, cells) in columns)
+    if said["value"] * _FEW > said["name"]:
+        return _in_words(said["value"], "of the same kind as the values below, such as numbers or dates")
+    if said["repeated"] > said["name"]:
+        return _in_words(said["repeated"], "found again among the values below, or written just like them")
     return None
 
 
 def _in_words(places: int, what: str) -> str:
     cells = "1 of its cells is" if places == 1 else f"{counted(places, 'cell')} of it are"
     return f"the first line may be a record instead of a header: {cells} {what}."
+
+
+def _said(name: str, cells: list[str], is_year: bool) -> Literal["value", "repeated", "name", ""]:
+    """What a column says of its first cell.
+
+    value     it is of the kind of the cells below it, or nothing but a value
+    repeated  it is found again below it, or written just like the cells below it
+    name      the cells below are numbers or dates, and it is a word
+    """
+    if name.lower() in _MISSING:
+        return ""
+    kind, kinds = _kind(name), _kinds(cells)
+    if kind == "email" or (_is_kind_of(kinds, kind, len(cells)) and not is_year):
+        return "value"
+    if kind == "text" and (name in cells or _is_written_alike(name, cells)):
+        return "repeated"
+    mostly = {found for found, count in kinds.items() if count >= _SAME_KIND * len(cells)}
+    return "name" if kind == "text" and mostly & {"number", "date"} else ""
 
 
 def _are_numbered(names: list[str]) -> bool:
@@ -331,23 +341,6 @@ def _without_repeated_headers(names: list[str], below: list[list[str]]) -> list[
     if len(often) > 1 and len(set(often)) == 1 and 0 < often[0] * 4 <= max(map(len, below)):
         return [[cell for cell in cells if cell != name] for name, cells in zip(names, below)]
     return below
-
-
-def _asked(names: list[str], below: list[list[str]]) -> _Says:
-    years = _are_years(names, below)
-    says = _Says([], [], [])
-    for place, (name, cells) in enumerate(zip(names, below)):
-        if name.lower() in _MISSING:
-            continue
-        kind, kinds = _kind(name), _kinds(cells)
-        mostly = {found for found, count in kinds.items() if count >= _SAME_KIND * len(cells)}
-        if kind == "email" or (_is_kind_of(kinds, kind, len(cells)) and place not in years):
-            says.values.append(place)
-        elif kind == "text" and (name in cells or _is_written_alike(name, cells)):
-            says.repeated.append(place)
-        elif kind == "text" and mostly & {"number", "date"}:
-            says.names.append(place)
-    return says
 
 
 def _is_kind_of(kinds: Counter[str], kind: str, cells: int) -> bool:

@@ -17,10 +17,10 @@ from kohort.data.column import code_column
 from kohort.errors import InputError, UnsupportedError, counted
 from kohort.job.prepare import Prepared, prepare
 from kohort.job.spark.records import PERSON, counted_values
-from kohort.problem.people_elsewhere import PeopleElsewhere
 from kohort.problem.promises import ClassCounts, Model, PeopleTally, PersonCells, RiskLimit
 from kohort.problem.promises.exact import INT64_MAX
 from kohort.problem.sensitive import SensitiveAttribute
+from kohort.problem.units import PeopleElsewhere
 from kohort.statement import Statement
 from kohort.tables.spark import SparkTable, quoted
 from kohort.tables.spark_session import spark_failures
@@ -98,12 +98,8 @@ def with_people(frame: Any, name: str, seed: int) -> tuple[Any, int]:
 
 def people_of_table(
     frame: Any, sensitive: Mapping[str, SensitiveAttribute], models: Sequence[Model], n_people: int
-) -> tuple[dict[str, SensitiveAttribute], PeopleElsewhere]:
-    """The sensitive columns and the people of a whole table, counted exactly where its records are.
-
-    The columns get the numbers of people that models compare with: everybody spread evenly over their
-    records.
-    """
+) -> PeopleElsewhere:
+    """The people of a whole table, counted exactly where its records are."""
     columns = {name: counted_values(s) for name, s in sensitive.items()}
     contexts = {name: s.context for name, s in sensitive.items()}
     asked = [PeopleView(name, np.arange(s.n_values)) for name, s in sensitive.items()]
@@ -115,18 +111,15 @@ def people_of_table(
             nowhere = np.zeros(batch.num_rows, dtype=np.int64)
             codes = {name: column.codes_of(batch.column(name)) for name, column in columns.items()}
             for place, view in enumerate(views):
-                of_view = None if view.attribute is None else codes[view.attribute]
+                of_view = codes[view.attribute] if view.attribute else None
                 yield cells_batch(place, view.cells(nowhere, person, of_view, 1), people)
 
     with spark_failures("count the people of the table"):
         records = frame.select(PERSON, *map(quoted, columns)).mapInArrow(cells, PERSON_CELLS)
         found = tallied(records, views, 1)
-    spread = {
-        name: replace(s, overall=_overall(tally.spread()))
-        for (name, s), tally in zip(sensitive.items(), found)
-    }
+    spread = {name: _overall(tally.spread()) for name, tally in zip(sensitive, found)}
     whole = counts_of_tallies(models, found[len(asked) :])
-    return spread, PeopleElsewhere(n_people, dict(zip(models, whole)))
+    return PeopleElsewhere(n_people, dict(zip(models, whole)), spread)
 
 
 def _overall(spread: ClassCounts) -> np.ndarray:
@@ -175,8 +168,9 @@ def prepare_on_spark(table: SparkTable, request: Statement) -> SparkPrepared:
     if person is not None:
         frame, n_people = with_people(frame, person, request.seed)
     if n_people is not None and n_people < table.n_records:
-        spread, elsewhere = people_of_table(frame, plain.sensitive, request.table_models, n_people)
-        found = replace(found, person=person, sensitive=spread, elsewhere=elsewhere)
+        units = people_of_table(frame, plain.sensitive, request.table_models, n_people)
+        sensitive = {name: replace(s, units=units) for name, s in plain.sensitive.items()}
+        found = replace(found, person=person, sensitive=sensitive, units=units)
     return replace(found, frame=_with_pseudonyms(frame, request, table.schema))
 
 

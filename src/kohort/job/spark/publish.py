@@ -23,6 +23,7 @@ from kohort.job.spark.prepare import SparkPrepared
 from kohort.job.spark.records import ORIGINAL, PERSON, Coder, counted_values, runs
 from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
+from kohort.problem.units import Units
 from kohort.recoding.recoding import Recoding
 from kohort.tables.spark import (
     ROW,
@@ -311,7 +312,7 @@ def _refuse_leaving_out(
     for attribute in problem.attributes:
         is_star = np.array([label == "*" for label in labels[attribute.name]], dtype=bool)
         starred &= is_star[attribute.column.codes]
-    broken = broken_by(problem.models, problem.sensitive, None, starred | recoding.withheld)
+    broken = broken_by(problem.models, problem.sensitive, Units(), starred | recoding.withheld)
     if size > _LARGEST_KEY or broken is not None or prepared.request.suppressed == "drop":
         raise UnsupportedError(
             "The Spark engine does not leave out records, which withheld ones would have to be here. Set "

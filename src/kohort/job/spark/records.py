@@ -69,7 +69,7 @@ class Coder:
     def of(cls, prepared: SparkPrepared) -> Coder:
         """The coder of a table that was prepared."""
         sensitive = tuple(map(counted_values, prepared.sensitive.values()))
-        asked = frozenset(m.attribute for m in prepared.problem.models if m.attribute is not None)
+        asked = frozenset(m.attribute for m in prepared.problem.models if m.attribute)
         kept = [name for name in prepared.published_names if name in prepared.carried]
         others = tuple(name for name in kept if name not in prepared.sensitive)
         return cls(prepared.attributes, sensitive, asked, others, prepared.person is not None)

@@ -21,6 +21,7 @@ from kohort.job.sides import BeforeAfter, Classes, RecordCodes, Side, SizeCounts
 from kohort.job.spark.publish import PublishedThere
 from kohort.job.spark.records import ORIGINAL, PERSON, counted_values
 from kohort.problem.attribute import Attribute
+from kohort.problem.units import People, Units
 from kohort.tables.spark import (
     CELL,
     ROW,
@@ -74,9 +75,10 @@ class PartReader:
             for number, a in enumerate(self.attributes)
         )
         labels = tuple(column.part(table.column(column.name)) for column in self.labels if published)
-        n, people, persons = table.num_rows, None, None
+        n, people, units = table.num_rows, None, Units()
         if self.has_people:
             people, persons = np.unique(table.column(PERSON).to_numpy(), return_inverse=True)
+            units = People(persons)
         sides = BeforeAfter(
             attributes=attributes,
             labels=labels,
@@ -84,7 +86,7 @@ class PartReader:
             rows=np.arange(n),
             withheld=self._withheld(labels, n),
             n_records=n,
-            persons=persons,
+            units=units,
             numbers=table.column(ROW).to_numpy() if published else None,
         )
         return Part(sides, people)
@@ -102,7 +104,6 @@ class CountedSides(BeforeAfter):
 
     parts    the published records in parts of whole classes, as Spark holds them
     reader   reads them on workers
-    people   how many people the records are of; None where every record is that of another person
     n_hidden how many records are withheld as `*`
     """
 
@@ -110,16 +111,7 @@ class CountedSides(BeforeAfter):
 
     parts: SparkParts
     reader: PartReader
-    people: int | None
     n_hidden: int
-
-    @property
-    def n_people(self) -> int:
-        return self.n_records if self.people is None else self.people
-
-    @property
-    def counted(self) -> str:
-        return "records" if self.people is None else "people"
 
     @property
     def n_published(self) -> int:
@@ -212,7 +204,7 @@ class CountedSides(BeforeAfter):
 
     def most_frequent(self, column: Column, by: Side) -> float:
         some_withheld = by == "after" and self.n_hidden > 0
-        if self.people is None and not some_withheld:
+        if not self.units.several and not some_withheld:
             return float(column.counts.max() / self.n_records)
         import pyspark.sql.functions as F
 
@@ -221,7 +213,7 @@ class CountedSides(BeforeAfter):
         def values(part: Part) -> pa.RecordBatch:
             return _values(part, place, ~part.sides.withheld if some_withheld else slice(None))
 
-        counted = F.sum("n") if self.people is None else F.count_distinct("person")
+        counted = F.count_distinct("person") if self.units.several else F.sum("n")
         with spark_failures("count the values of a column"):
             found = self._over_parts(values, "value int, person long, n long", "after")
             counts = found.groupBy("value").agg(counted.alias("n")).toArrow().column("n").to_numpy()
@@ -232,7 +224,7 @@ class CountedSides(BeforeAfter):
 def _values(part: Part, place: int, chosen: Any) -> pa.RecordBatch:
     """The values of a sensitive column in a part, the people who have them, and in how many records."""
     codes = part.sides.sensitive[place].codes[chosen]
-    persons = np.zeros(len(codes), np.int64) if part.people is None else part.sides.persons[chosen]  # type: ignore[index]
+    persons = np.zeros(len(codes), np.int64) if part.people is None else part.sides.units.persons[chosen]
     keys, times = np.unique(np.column_stack([codes, persons]), axis=0, return_counts=True)
     people = keys[:, 1] if part.people is None else part.people[keys[:, 1]]
     columns = {"value": pa.array(keys[:, 0], pa.int32()), "person": pa.array(people, pa.int64())}
@@ -249,7 +241,7 @@ def counted_sides(release: Release) -> CountedSides:
     )
     too_many = "too many for a report. Write the release and its certificate without one."
     labels = tuple(counted_there(frame, a.name, too_many) for a in attributes)
-    n_hidden, people = release.verdict.withheld, release.facts()["people"]
+    n_hidden = release.verdict.withheld
     return CountedSides(
         attributes=attributes,
         labels=labels,
@@ -259,6 +251,6 @@ def counted_sides(release: Release) -> CountedSides:
         n_records=release.dataset.n_records,
         reader=PartReader(attributes, labels, sensitive, PERSON in parts.hidden, n_hidden > 0),
         parts=parts,
-        people=people,
+        units=release.problem.units,
         n_hidden=n_hidden,
     )

@@ -32,6 +32,7 @@ from kohort.job.spark.records import ORIGINAL, PERSON, SparkRecords, counted_val
 from kohort.kernels.compile_time import compile_clock
 from kohort.problem.encoding.coded import Coded
 from kohort.problem.problem import Problem
+from kohort.problem.units import People, Units
 from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
 from kohort.statement import Statement
@@ -148,24 +149,16 @@ def region_problem(whole: Problem, table: pa.Table, *, has_people: bool) -> Prob
         replace(a, column=counted_values(a).part_at(table.column(f"{ORIGINAL}{n}").to_numpy()))
         for n, a in enumerate(whole.attributes)
     )
-    persons = None
+    units = Units()
     if has_people:
-        numbers = table.column(PERSON).to_numpy()
-        persons = np.unique(numbers, return_inverse=True)[1]
+        units = People(np.unique(table.column(PERSON).to_numpy(), return_inverse=True)[1])
     asked = {model.attribute for model in whole.models}
     sensitive = {
-        name: replace(s, column=counted_values(s).part_at(table.column(name).to_numpy()), persons=persons)
+        name: replace(s, column=counted_values(s).part_at(table.column(name).to_numpy()))
         for name, s in whole.sensitive.items()
         if name in asked
     }
-    problem = replace(
-        whole,
-        attributes=attributes,
-        sensitive=sensitive,
-        persons=persons,
-        elsewhere=None,
-        suppression=0.0,
-    )
+    problem = replace(whole, attributes=attributes, sensitive=sensitive, units=units, suppression=0.0)
     coded = Coded(attributes, whole.cost)
     vars(coded)["tables"] = whole.coded.tables  # they count the values of the whole table
     vars(problem)["coded"] = coded

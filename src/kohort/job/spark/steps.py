@@ -14,7 +14,7 @@ from kohort.job.solve import Attempt, Clock, Solution
 from kohort.job.spark.prepare import SparkPrepared, prepare_on_spark
 from kohort.job.spark.solve import Made, choose_on_spark, solve_on_spark
 from kohort.job.spark.verify import original_columns, verify_on_spark
-from kohort.kernels.ahead import compile_ahead
+from kohort.kernels.compile_time import compile_ahead
 from kohort.statement import Statement
 from kohort.tables.spark import SparkTable, fingerprint
 from kohort.verification import Verification

@@ -72,12 +72,14 @@ _SCHEMA = "part long, packed binary, found binary, known array<struct<of: string
 
 
 def _compares(prepared: SparkPrepared) -> bool:
-    """Whether a promise compares classes with the whole table."""
-    return any(model.compares_with_whole_table for model in prepared.request.table_models)
+    """Whether a promise compares the people of classes with those of the whole table."""
+    return prepared.units.several and any(
+        model.compares_with_whole_table for model in prepared.request.table_models
+    )
 
 
 def _demands(prepared: SparkPrepared) -> PartDemands:
-    counted = {n: s.overall for n, s in prepared.sensitive.items() if s.overall is not None}
+    counted = prepared.sensitive if _compares(prepared) else {}
     return PartDemands(
         attributes=prepared.attributes,
         models=prepared.request.table_models,
@@ -86,7 +88,7 @@ def _demands(prepared: SparkPrepared) -> PartDemands:
         orders=prepared.request.orders,
         person=prepared.person,
         allowed=prepared.problem.max_withheld,
-        overall=counted if _compares(prepared) else {},
+        overall={name: s.units.overall(s.column) for name, s in counted.items()},
     )
 
 
@@ -183,7 +185,7 @@ def _whole(
         "The columns are those of the spec; no identifier is published." if right else "The columns differ."
     )
     columns = Check("columns", right, detail)
-    n_people = None if prepared.elsewhere is None else prepared.elsewhere.n_people
+    n_people = prepared.n_people if prepared.units.several else None
     found = WholeFound(prepared.untouched, True, columns, n_people, people=people)
     return found, shown
 
@@ -200,11 +202,10 @@ def _recounted_people(
     """
     recounted = {}
     for attribute in sensitive.values():
-        if attribute.overall is None:
-            continue
         found = _shares(published, counted_values(attribute))
-        total = int(attribute.overall.sum())
-        compared = {code: Fraction(int(n), total) for code, n in enumerate(attribute.overall) if n}
+        overall = attribute.units.overall(attribute.column)
+        total = int(overall.sum())
+        compared = {code: Fraction(int(n), total) for code, n in enumerate(overall) if n}
         recounted[attribute.column.name] = found
         if found != compared:
             raise InputError(

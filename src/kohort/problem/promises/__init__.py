@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from kohort.problem.promises.alpha_deassociation import AlphaDeassociation, largest_feasible_sensitive
-from kohort.problem.promises.beta_likeness import BetaLikeness
-from kohort.problem.promises.class_counts import ClassCounts
-from kohort.problem.promises.delta_disclosure import DeltaDisclosure
-from kohort.problem.promises.delta_presence import DeltaPresence
+from kohort.problem.promises.counts import ClassCounts, PeopleTally, PersonCells, counted_as, spread_overall
 from kohort.problem.promises.differential_privacy import DifferentialPrivacy
-from kohort.problem.promises.item_confidence import ItemConfidence
-from kohort.problem.promises.item_inference import ItemInference
-from kohort.problem.promises.k_anonymity import KAnonymity
-from kohort.problem.promises.k_map import KMap
-from kohort.problem.promises.km_anonymity import KmAnonymity
-from kohort.problem.promises.known_columns import KnownColumns
+from kohort.problem.promises.items import ItemConfidence, ItemInference, KmAnonymity, RhoUncertainty
 from kohort.problem.promises.l_diversity import LDiversity
-from kohort.problem.promises.person_cells import PeopleTally, PersonCells, counted_as, spread_overall
-from kohort.problem.promises.population_uniqueness import PopulationUniqueness
-from kohort.problem.promises.promise import NO_CONTEXT, Model, TallyRule, ValueContext, ValueTree
-from kohort.problem.promises.rho_uncertainty import RhoUncertainty
-from kohort.problem.promises.risk_limit import RiskLimit
+from kohort.problem.promises.promise import (
+    NO_CONTEXT,
+    LabelledClasses,
+    Model,
+    Population,
+    Promise,
+    TableModel,
+    TallyRule,
+    ValueContext,
+    ValueTree,
+    context_of,
+)
+from kohort.problem.promises.share_bands import BetaLikeness, DeltaDisclosure
+from kohort.problem.promises.sizes import KAnonymity, RiskLimit
 from kohort.problem.promises.t_closeness import TCloseness
-from kohort.problem.promises.table_promise import LabelledClasses, Population, TableModel
+from kohort.problem.promises.tables import DeltaPresence, KMap, KnownColumns, PopulationUniqueness
 
 __all__ = [
     "ITEM_MODELS",
@@ -46,6 +47,7 @@ __all__ = [
     "PersonCells",
     "Population",
     "PopulationUniqueness",
+    "Promise",
     "RhoUncertainty",
     "RiskLimit",
     "TCloseness",
@@ -53,6 +55,7 @@ __all__ = [
     "TallyRule",
     "ValueContext",
     "ValueTree",
+    "context_of",
     "counted_as",
     "largest_feasible_sensitive",
     "spread_overall",
@@ -76,7 +79,7 @@ MODELS: dict[str, type[Model]] = {
     )
 }
 
-ITEM_MODELS: dict[str, type[KmAnonymity] | type[ItemInference]] = {
+ITEM_MODELS: dict[str, type[Promise]] = {
     KmAnonymity.name: KmAnonymity,
     ItemConfidence.name: ItemConfidence,
     RhoUncertainty.name: RhoUncertainty,

@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from kohort.errors import InputError, InternalError, counted
 from kohort.parameters import check_parameters, shown
-from kohort.problem.promises.class_counts import ClassCounts
+from kohort.problem.promises.counts import ClassCounts
 from kohort.problem.promises.exact import (
-    Number,
+    Column,
+    Confidence,
+    OneOf,
     at_most,
-    choice,
-    exact_number,
     largest_ratio,
     readable,
     rounded_up,
 )
-from kohort.problem.promises.promise import NO_CONTEXT, Model, TallyRule, ValueContext, check_attribute
+from kohort.problem.promises.promise import NO_CONTEXT, Model, TallyRule, ValueContext
 
 
 @dataclass(frozen=True)
@@ -45,23 +45,16 @@ class AlphaDeassociation(Model):
     )
     typical: ClassVar[str] = "alpha: 0.5"
     bounds_shares: ClassVar[bool] = True
-    attribute: str
-    alpha: Number
+    attribute: Column
+    alpha: Confidence
     values: Sequence[str | None] | None = None
     combine: bool = True
-    rounding: str = "none"
+    rounding: Annotated[str, OneOf(("none", "ceiling"))] = "none"
 
-    def __post_init__(self) -> None:
-        check_attribute("AlphaDeassociation", self.attribute)
-        wanted = "a number > 0 and <= 1"
-        alpha = exact_number(
-            "AlphaDeassociation", "alpha", self.alpha, wanted, lambda number: 0 < number <= 1
-        )
-        object.__setattr__(self, "alpha", alpha)
+    def check(self) -> None:
         if self.values is not None:
             object.__setattr__(self, "values", _checked_values(self.values))
         check_parameters(self, say="The {name!r} parameter of AlphaDeassociation")
-        choice("AlphaDeassociation", "rounding", self.rounding, ("none", "ceiling"))
 
     @property
     def asked(self) -> Fraction:

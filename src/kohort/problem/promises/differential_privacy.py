@@ -1,20 +1,35 @@
-"""(epsilon, delta)-differential privacy by sampling and a fixed recoding (SafePub: Bild and others, 2018)."""
+"""(epsilon, delta)-differential privacy by sampling and a fixed recoding (SafePub: Bild and others, 2018).
+
+Li, Qardaji and Su (2012), as SafePub uses it: draw every record with the
+chance beta, recode in a way that does not depend on the data, and leave out classes of fewer than k
+records. For epsilon >= -ln(1 - beta) this is (epsilon, delta)-differentially private with
+
+    delta = max over n >= n_m of P(X > gamma n),  X binomial with n trials and chance beta,
+    gamma = (e^epsilon - 1 + beta) / e^epsilon,   n_m = ceil(k / gamma - 1).
+
+Decimals of 50 digits: their error is far below any digit that is shown or compared.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Context, Decimal
 from fractions import Fraction
-from typing import Any, ClassVar
+from functools import lru_cache
+from math import comb
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from kohort.errors import InputError
 from kohort.parameters import shown
-from kohort.problem.differential_arithmetic import attained_delta, least_class, sampling_rate
-from kohort.problem.promises.class_counts import ClassCounts
-from kohort.problem.promises.exact import Number, exact_number, readable
+from kohort.problem.promises.counts import ClassCounts
+from kohort.problem.promises.exact import Exact, Number, readable
 from kohort.problem.promises.promise import NO_CONTEXT, Model, ValueContext
+
+_EPSILON = Exact("a number from 0.001 to 5", lambda number: Fraction(1, 1000) <= number <= 5)
+"""Below, hardly a record is drawn, and above it is no protection; the arithmetic would take long."""
 
 
 @dataclass(frozen=True)
@@ -36,20 +51,12 @@ class DifferentialPrivacy(Model):
     stops: ClassVar[str] = "learning whether anybody is in the table, whatever else is known about them"
     leaves: ClassVar[str] = "what is true of people in general; a second release of the same people adds up"
     typical: ClassVar[str] = "epsilon: 1, delta: 1e-6"
-    attribute = None
-    epsilon: Number
-    delta: Number
+    attribute = ""
+    epsilon: Annotated[Number, _EPSILON]
+    delta: Annotated[Number, Exact("a number > 0 and < 1", lambda number: 0 < number < 1)]
     levels: Any = None
 
-    def __post_init__(self) -> None:
-        epsilon = exact_number(
-            "DifferentialPrivacy", "epsilon", self.epsilon, "a number from 0.001 to 5", _is_epsilon
-        )
-        delta = exact_number(
-            "DifferentialPrivacy", "delta", self.delta, "a number > 0 and < 1", lambda n: 0 < n < 1
-        )
-        object.__setattr__(self, "epsilon", epsilon)
-        object.__setattr__(self, "delta", delta)
+    def check(self) -> None:
         object.__setattr__(self, "levels", _checked_levels(self.levels))
 
     @property
@@ -101,10 +108,74 @@ def _checked_levels(levels: Any) -> tuple[tuple[str, int], ...] | None:
     return tuple(sorted((str(name), int(level)) for name, level in pairs))
 
 
-def _is_epsilon(number: Fraction) -> bool:
-    """Below, hardly a record is drawn, and above it is no protection; the arithmetic would take long."""
-    return Fraction(1, 1000) <= number <= 5
-
-
 def _is_level(level: object) -> bool:
     return isinstance(level, int) and not isinstance(level, bool) and level >= 0
+
+
+_EXACT = Context(prec=50, Emin=-999_999, Emax=999_999)
+_NEGLIGIBLE = Decimal("1e-40")  # of a sum: less than the digits that count
+MOST_RECORDS = 100_000  # of a class
+
+
+def sampling_rate(epsilon: Fraction) -> Decimal:
+    """The chance with which a record is drawn: 1 - e^-epsilon, the largest that epsilon allows."""
+    return _EXACT.subtract(Decimal(1), _EXACT.exp(-_decimal(epsilon)))
+
+
+@lru_cache(maxsize=512)
+def attained_delta(k: int, epsilon: Fraction) -> Decimal:
+    """The delta that classes of at least k records attain, with the sampling rate that epsilon allows."""
+    beta = sampling_rate(epsilon)
+    power = _EXACT.exp(_decimal(epsilon))
+    gamma = _EXACT.divide(power - 1 + beta, power)
+    first = max(int((Decimal(k) / gamma - 1).to_integral_value("ROUND_CEILING", _EXACT)), 0)
+    most, n = Decimal(0), first
+    while n == first or most < _chernoff(n, beta, gamma):  # the bound falls with n, so none beyond is larger
+        most = max(most, _tail(n, beta, gamma))
+        n += 1
+    return most
+
+
+@lru_cache(maxsize=64)
+def least_class(epsilon: Fraction, delta: Fraction) -> int:
+    """The least k whose classes attain delta: found by doubling, then by halving, as delta falls with k."""
+    wanted = _decimal(delta)
+    high = 1
+    while attained_delta(high, epsilon) > wanted:
+        high *= 2
+        if high > MOST_RECORDS:
+            return high
+    low = high // 2  # attains too little
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if attained_delta(middle, epsilon) > wanted else (low, middle)
+    return high
+
+
+def _chernoff(n: int, beta: Decimal, gamma: Decimal) -> Decimal:
+    """A bound on the tail that falls with n: e to the power -n times the divergence of gamma from beta."""
+    rate = gamma * _EXACT.ln(gamma / beta) + (1 - gamma) * _EXACT.ln((1 - gamma) / (1 - beta))
+    return _EXACT.exp(-Decimal(n) * rate)
+
+
+@lru_cache(maxsize=65536)
+def _tail(n: int, beta: Decimal, gamma: Decimal) -> Decimal:
+    """P(X > gamma n) of a binomial with n trials and chance beta."""
+    first = int((gamma * n).to_integral_value("ROUND_FLOOR", _EXACT)) + 1
+    if first > n:
+        return Decimal(0)
+    other = 1 - beta
+    term = _EXACT.multiply(
+        Decimal(comb(n, first)), _EXACT.multiply(_EXACT.power(beta, first), _EXACT.power(other, n - first))
+    )
+    total, odds = term, _EXACT.divide(beta, other)
+    for j in range(first, n):
+        term = _EXACT.multiply(term, _EXACT.divide(odds * (n - j), Decimal(j + 1)))
+        total = _EXACT.add(total, term)
+        if term < total * _NEGLIGIBLE:
+            break
+    return total
+
+
+def _decimal(number: Fraction) -> Decimal:
+    return _EXACT.divide(Decimal(number.numerator), Decimal(number.denominator))

@@ -5,20 +5,86 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from math import gcd
+from typing import Annotated, Any
 
 import numpy as np
 
 from kohort.errors import InputError
-from kohort.parameters import shown
+from kohort.parameters import annotations_of, shown
 
 Number = int | float | str | Fraction | Decimal
 """What a parameter may be written as: 0.5, "0.5", "1/2" and Fraction(1, 2) are the same."""
 
 INT64_MAX = 2**63 - 1
 _LONG_EXPONENT = re.compile(r"[eE][-+]?0*[1-9][0-9]{3}")  # as a fraction, 1e999999999 would fill the memory
+
+
+@dataclass(frozen=True)
+class Exact:
+    """A parameter that is a number, read as the fraction that was written; for Annotated.
+
+    wanted, accepted  which numbers are possible, in words and in code
+    """
+
+    wanted: str
+    accepted: Callable[[Fraction], bool]
+
+    def read(self, model: str, name: str, value: object) -> Fraction:
+        return exact_number(model, name, value, self.wanted, self.accepted)
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A parameter that is an int of at least `least`; for Annotated."""
+
+    least: int = 1
+
+    def read(self, model: str, name: str, value: object) -> int:
+        return whole_number(model, name, value, self.least)
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """A parameter that is one of some words; for Annotated."""
+
+    words: tuple[str, ...]
+
+    def read(self, model: str, name: str, value: object) -> str:
+        if not isinstance(value, str) or value not in self.words:
+            known = f"one of: {', '.join(self.words)}"
+            raise InputError(f"The {name!r} parameter of {model} must be {known}. Got {shown(value)}.")
+        return value
+
+
+@dataclass(frozen=True)
+class ColumnName:
+    """A parameter that names a column; for Annotated."""
+
+    def read(self, model: str, name: str, value: object) -> str:
+        if not isinstance(value, str) or not value:
+            raise InputError(f"The {name!r} parameter of {model} must name a column. Got {value!r}.")
+        return value
+
+
+Column = Annotated[str, ColumnName()]
+AtLeastOne = Annotated[int, Whole(1)]
+Confidence = Annotated[Number, Exact("a number > 0 and <= 1", lambda number: 0 < number <= 1)]
+Fractional = Annotated[Number, Exact("a number from 0 to 1", lambda number: 0 <= number <= 1)]
+Positive = Annotated[Number, Exact("a number > 0", lambda number: number > 0)]
+
+
+def read_parameters(instance: Any) -> None:
+    """Read the fields of a promise as their annotations say; what is left out stays None."""
+    kind: Any = type(instance)
+    for name, annotation in annotations_of(kind).items():
+        value = getattr(instance, name)
+        for mark in getattr(annotation, "__metadata__", ()):
+            if value is not None or getattr(kind, name, ...) is not None:
+                object.__setattr__(instance, name, mark.read(kind.__name__, name, value))
 
 
 def exact_number(
@@ -55,15 +121,6 @@ def whole_number(model: str, name: str, value: object, least: int) -> int:
         limit = "below 2**63" if number > INT64_MAX else f">= {least}"
         raise InputError(f"The {name!r} parameter of {model} must be an integer {limit}. Got {shown(value)}.")
     return number
-
-
-def choice(model: str, name: str, value: object, known: Iterable[str]) -> None:
-    """Raise InputError for a word that is not among the known ones."""
-    words = tuple(known)
-    if not isinstance(value, str) or value not in words:
-        raise InputError(
-            f"The {name!r} parameter of {model} must be one of: {', '.join(words)}. Got {shown(value)}."
-        )
 
 
 def integers(numbers: np.ndarray, bound: int) -> np.ndarray:

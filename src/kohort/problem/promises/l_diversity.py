@@ -12,16 +12,17 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
 from kohort.errors import InputError
-from kohort.problem.promises.class_counts import ClassCounts
+from kohort.problem.promises.counts import ClassCounts
 from kohort.problem.promises.exact import (
+    Column,
     Number,
+    OneOf,
     at_most,
-    choice,
     exact_number,
     largest_ratio,
     product_at_least_one,
@@ -30,7 +31,7 @@ from kohort.problem.promises.exact import (
     rounded_up,
     whole_number,
 )
-from kohort.problem.promises.promise import NO_CONTEXT, Model, TallyRule, ValueContext, check_attribute
+from kohort.problem.promises.promise import NO_CONTEXT, Model, TallyRule, ValueContext
 
 CLOSE = 1e-9
 """Entropies nearer than this to the bound are compared without floating point."""
@@ -57,14 +58,12 @@ class LDiversity(Model):
     stops: ClassVar[str] = "classes in which everybody, or nearly everybody, has the same sensitive value"
     leaves: ClassVar[str] = "values that mean the same, and rare values that are frequent in a class"
     typical: ClassVar[str] = "l: 3"
-    attribute: str
+    attribute: Column
     l: Number  # noqa: E741 (the name it has in every paper)
-    kind: str = "frequency"
+    kind: Annotated[str, OneOf(("frequency", "distinct", "entropy", "recursive"))] = "frequency"
     c: Number | None = None
 
-    def __post_init__(self) -> None:
-        check_attribute("LDiversity", self.attribute)
-        choice("LDiversity", "kind", self.kind, KINDS)
+    def check(self) -> None:
         object.__setattr__(self, "l", self._checked_l())
         object.__setattr__(self, "c", self._checked_c())
 

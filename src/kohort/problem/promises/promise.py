@@ -1,24 +1,71 @@
-"""What a privacy model is: a rule for classes of records, stated once, for many classes at a time."""
+"""What a promise is: a rule that a published table keeps, stated once; and what rules of classes look at."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from kohort.data.column import number_of, unsigned_zero
-from kohort.errors import InputError
-from kohort.problem.promises.class_counts import ClassCounts
-from kohort.problem.promises.exact import plain
+from kohort.errors import InputError, InternalError
+from kohort.problem.promises.counts import ClassCounts
+from kohort.problem.promises.exact import plain, read_parameters
+from kohort.tables.memory import MemoryTable
+from kohort.tables.table import Table
+
+if TYPE_CHECKING:
+    from kohort.problem.sensitive import SensitiveAttribute
 
 NEAR = 1e-9
 """Gaps nearer than this to 0 are compared with 0 without floating point."""
+
+
+class Promise(ABC):
+    """A rule that a published table keeps. Subclasses are frozen dataclasses; fields are their parameters.
+
+    spec_key                its key under `privacy` in the spec
+    only_counts             it looks at how many records are in a class and not at sensitive values
+    attribute               the sensitive column that it is about; empty: it is about none
+    stops, leaves, typical  for `kohort models`: what the promise stops, what it leaves open, a usual value
+    """
+
+    name: ClassVar[str]
+    spec_key: ClassVar[str]
+    stops: ClassVar[str]
+    leaves: ClassVar[str]
+    typical: ClassVar[str]
+    only_counts: ClassVar[bool] = False
+    attribute: str
+
+    def __post_init__(self) -> None:
+        read_parameters(self)
+        self.check()
+
+    def check(self) -> None:  # noqa: B027
+        """Raise InputError for parameters that do not go together."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """The promise in words, without a full stop."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The parameters as JSON holds them; the class called with them gives an equal promise."""
+        parameters = ((f.name, getattr(self, f.name)) for f in fields(self))  # type: ignore[arg-type]
+        return {name: _as_json(value) for name, value in parameters if value is not None}
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return plain(value)
+    if isinstance(value, tuple):
+        return list(value)
+    return value if isinstance(value, (int, float, str)) else str(value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,33 +142,21 @@ class TallyRule:
     band: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None
 
 
-class Model(ABC):
-    """A rule that every class of a published table keeps. Subclasses are frozen dataclasses.
+class Model(Promise):
+    """A rule that every class of a published table keeps. Its traits say which algorithms can meet it.
 
-    Its traits say which algorithms can meet it, and its fields are its parameters, in the spec, too.
-
-    spec_key                   its key under `privacy` in the spec
-    only_counts                it looks at how many records are in a class and not at sensitive values
     bounds_shares              it is a limit on the share of sensitive values in a class
     compares_with_whole_table  whether a class keeps it depends on all records that are published
     by_sampling                it is kept by a mechanism of its own, which draws records at random
-    of_table                   it looks at the labels of all classes, or at a population: see `table_promise`
+    of_table                   it looks at the labels of all classes, or at a population: see `TableModel`
     of_people                  where people have several records: how it looks at the people of a class, see
-                               `person_cells`
-    stops, leaves, typical     for `kohort models`: what the promise stops, what it leaves open, a usual value
+                               `counts`
     """
 
-    name: ClassVar[str]
-    spec_key: ClassVar[str]
-    only_counts: ClassVar[bool] = False
     bounds_shares: ClassVar[bool] = False
     compares_with_whole_table: ClassVar[bool] = False
     of_table: ClassVar[bool] = False
     by_sampling: ClassVar[bool] = False
-    stops: ClassVar[str]
-    leaves: ClassVar[str]
-    typical: ClassVar[str]
-    attribute: str | None
 
     @property
     def survives_unions(self) -> bool:
@@ -182,10 +217,6 @@ class Model(ABC):
         """Sentences about this model and the values in the table that the user should read."""
         return ()
 
-    @abstractmethod
-    def describe(self) -> str:
-        """The promise in words, without a full stop."""
-
     def describe_for_people(self) -> str:
         """The promise in words where people are counted, who may have several records in a class."""
         return f"{self.describe()}, every person spread evenly over their records in the class"
@@ -205,21 +236,91 @@ class Model(ABC):
     @abstractmethod
     def _refusal(self, whole_table: ClassCounts, context: ValueContext) -> str: ...
 
-    def to_dict(self) -> dict[str, Any]:
-        """The parameters as JSON holds them; the class called with them gives an equal model."""
-        parameters = ((f.name, getattr(self, f.name)) for f in fields(self))  # type: ignore[arg-type]
-        return {name: _as_json(value) for name, value in parameters if value is not None}
+
+def context_of(model: Model, sensitive: Mapping[str, SensitiveAttribute]) -> ValueContext:
+    """What the model needs to know of its sensitive column, which is one of these."""
+    return sensitive[model.attribute].context if model.attribute else NO_CONTEXT
 
 
-def _as_json(value: Any) -> Any:
-    if isinstance(value, Fraction):
-        return plain(value)
-    if isinstance(value, tuple):
-        return list(value)
-    return value if isinstance(value, (int, float, str)) else str(value)
+@dataclass(frozen=True, eq=False)
+class LabelledClasses:
+    """All classes of a published table, with what is published of them.
+
+    labels      classes by quasi-identifiers: the number of the label that a class has in each column
+    sizes       records of each class
+    people      of the population, how many each class fits; empty where no population is given
+    elsewhere   how many people of the population fit no class
+    apart       whether nobody of the population fits two classes
+    """
+
+    labels: np.ndarray
+    sizes: np.ndarray
+    people: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    elsewhere: int = 0
+    apart: bool = True
+
+    @property
+    def known_people(self) -> np.ndarray:
+        """The people of the population whom each class fits; raises where no population is given."""
+        if len(self.people) != len(self.sizes):
+            raise InternalError("The population that a promise compares with is needed.")
+        return self.people
 
 
-def check_attribute(model: str, attribute: object) -> None:
-    """Refuse what cannot be the name of a column."""
-    if not isinstance(attribute, str) or not attribute:
-        raise InputError(f"The 'attribute' parameter of {model} must name a column. Got {attribute!r}.")
+class TableModel(Model):
+    """A promise that depends on all classes at once, or on a population that they are compared with.
+
+    `survives_unions` says of these whether a table that keeps the promise still does where all values of a
+    column are published at a higher level of its hierarchy. Searches over such levels meet them; other
+    algorithms meet those that have an `enough_k`, by a search for a k.
+    """
+
+    of_table: ClassVar[bool] = True
+    attribute = ""
+
+    @abstractmethod
+    def holds_in(self, table: LabelledClasses) -> np.ndarray:
+        """For each class, whether it keeps the promise; decided exactly where the rule is rational."""
+
+    def refusal_in(self, whole: LabelledClasses) -> str | None:
+        """Why no recoding can keep the promise, and what is possible; None if all records as one class do."""
+        return None if self.holds_in(whole).all() else self._refusal_in(whole)
+
+    @abstractmethod
+    def _refusal_in(self, whole: LabelledClasses) -> str: ...
+
+    def holds(self, counts: ClassCounts, context: ValueContext = NO_CONTEXT) -> np.ndarray:
+        raise InternalError(f"{self.name} is a promise about a whole table, not about single classes.")
+
+    def _refusal(self, whole_table: ClassCounts, context: ValueContext) -> str:
+        raise InternalError(f"{self.name} is a promise about a whole table, not about single classes.")
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """A table with the quasi-identifiers of everybody; `name` says in a certificate where it came from."""
+
+    table: Table
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class PopulationGiven:
+    """A parameter that is the name of a file, or a table; for Annotated."""
+
+    def read(self, model: str, name: str, value: Any) -> str | Population:
+        if isinstance(value, Population) or (isinstance(value, str) and value):
+            return value
+        try:
+            if value is not None and not isinstance(value, str):
+                return Population(MemoryTable(value), "a table in memory")
+        except InputError:
+            pass
+        raise InputError(f"The {name!r} parameter of {model} must name a file, or be a table.")
+
+
+PopulationSource = Annotated[Any, PopulationGiven()]
+"""A file that has not been read yet, by its name; a `Population`; or a table of pandas, Polars or PyArrow."""

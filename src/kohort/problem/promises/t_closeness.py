@@ -10,17 +10,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import ClassVar, Literal, NamedTuple
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from kohort.errors import InputError, InternalError
-from kohort.problem.promises.class_counts import ClassCounts
+from kohort.problem.promises.counts import ClassCounts
 from kohort.problem.promises.exact import (
-    Number,
+    Column,
+    Fractional,
+    OneOf,
     at_most,
-    choice,
-    exact_number,
     integers,
     largest_ratio,
     readable,
@@ -32,7 +32,6 @@ from kohort.problem.promises.promise import (
     TallyRule,
     ValueContext,
     ValueTree,
-    check_attribute,
 )
 
 CELLS_AT_ONCE = 1_000_000
@@ -64,15 +63,9 @@ class TCloseness(Model):
     )
     typical: ClassVar[str] = "t: 0.2"
     compares_with_whole_table: ClassVar[bool] = True
-    attribute: str
-    t: Number
-    distance: str = "equal"
-
-    def __post_init__(self) -> None:
-        check_attribute("TCloseness", self.attribute)
-        t = exact_number("TCloseness", "t", self.t, "a number from 0 to 1", lambda number: 0 <= number <= 1)
-        object.__setattr__(self, "t", t)
-        choice("TCloseness", "distance", self.distance, ("equal", "ordered", "hierarchical"))
+    attribute: Column
+    t: Fractional
+    distance: Annotated[str, OneOf(("equal", "ordered", "hierarchical"))] = "equal"
 
     @property
     def of_people(self) -> Literal["having", "spread"]:

@@ -301,7 +301,10 @@ def _analyses(facts: dict[str, Any]) -> Section:
     tables = []
     for model in facts["analyses"]:
         if "coefficients" in model:
-            rows = [_coefficient(row) for row in model["coefficients"]]
+            rows = [
+                [c["coefficient"], _estimate(c["before"]), _estimate(c["after"]), percent(c["overlap"])]
+                for c in model["coefficients"]
+            ]
             head = (model["model"], "original", "release", "overlap of intervals")
             tables.append(Table(head, rows))
     if facts["means"]:
@@ -318,10 +321,6 @@ def _analyses(facts: dict[str, Any]) -> Section:
     ]
     points = [model["sentence"] for model in facts["analyses"]]
     return Section("analyses", "Regressions, means and quartiles", words, points=points, tables=tables)
-
-
-def _coefficient(row: dict[str, Any]) -> list[Any]:
-    return [row["coefficient"], _estimate(row["before"]), _estimate(row["after"]), percent(row["overlap"])]
 
 
 def _estimate(found: dict[str, Any] | None) -> str:

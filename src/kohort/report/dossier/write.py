@@ -149,7 +149,7 @@ def _attacks(release: Release, targets: int, seed: int, run: Run) -> dict[str, A
 def _analyses(release: Release, seed: int) -> dict[str, Any]:
     """The analyses that the spec names, and means and quartiles of numbers."""
     asked = release.request.utility
-    if not release.sides.attributes or release.sides.histories is not None:
+    if not release.sides.attributes or release.sides.units.linked:
         return {"analyses": [], "means": []}
     return {
         "analyses": model_overlap(release, asked.models, labels=asked.labels, seed=seed),
@@ -184,18 +184,14 @@ def _public_dossier(facts: dict[str, Any]) -> dict[str, Any]:
         "linked": facts["linked"],
         "attributes": [two_digits(some(attribute, _ATTRIBUTE)) for attribute in facts["attributes"]],
         "risk": public_risk(facts["risk"]),
-        "knowledge": facts["knowledge"] and _knowledge(facts["knowledge"]),
+        "knowledge": facts["knowledge"]
+        and some(facts["knowledge"], _SWEEP) | {"after": some(facts["knowledge"]["after"], _SIDE)},
         **dict.fromkeys(_BESIDE_THE_ORIGINAL),
         "recipients": [_recipient(recipient) for recipient in facts["recipients"]],
         "utility": NO_UTILITY,
         "analyses": [],
         "means": [],
     }
-
-
-def _knowledge(found: dict[str, Any]) -> dict[str, Any]:
-    """The sweep over the release alone."""
-    return some(found, _SWEEP) | {"after": some(found["after"], _SIDE)}
 
 
 def _recipient(found: dict[str, Any]) -> dict[str, Any]:

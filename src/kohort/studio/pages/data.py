@@ -11,10 +11,10 @@ from starlette.requests import Request
 
 from kohort.errors import InputError
 from kohort.io.databases import database
-from kohort.studio.pages.page import Page, form_of
+from kohort.studio.pages import Page, form_of
 from kohort.studio.session import Session
 from kohort.studio.source import Shape, Source, shape_in
-from kohort.studio.spec_text import read_project, spec_text
+from kohort.studio.specs import read_project, spec_text
 from kohort.studio.uploads import receive, refuse_bomb
 
 __all__ = ["BUILTIN", "PAGE", "open_builtin", "open_path", "typed_path", "uploaded"]

@@ -9,11 +9,11 @@ from starlette.responses import FileResponse, JSONResponse, Response
 
 from kohort.errors import InputError, KohortError
 from kohort.studio import forms
-from kohort.studio.events import set_hierarchy
 from kohort.studio.jobs import JobError
-from kohort.studio.pages.page import Page, form_of
+from kohort.studio.pages import Page, form_of
 from kohort.studio.pages.roles import column_named
 from kohort.studio.session import Session
+from kohort.studio.specs import set_hierarchy
 from kohort.studio.trees import Node, as_spec, edited, numbered
 from kohort.studio.uploads import receive
 

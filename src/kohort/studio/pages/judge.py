@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from kohort.studio.jobs import JobError
-from kohort.studio.pages.page import Page
+from kohort.studio.pages import Page
 from kohort.studio.runs import Run
 from kohort.studio.session import Session
 
@@ -23,6 +23,9 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
     if run is None:
         return {"run": None, "made": made}
     session.runs.judge(run)
+    events = None  # how those of a release are published, as linked records or as items
+    if run.events is not None:
+        events = "linked" if run.spec["events"].get("items") is None else "items"
     return {
         "run": run.snapshot(),
         "made": made,
@@ -31,17 +34,10 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
         "not_judged": run.not_judged,
         "parts": run.parts,
         "facts": run.facts,
-        "events": _kind_of_events(run),
+        "events": events,
         "baskets": run.source.baskets is not None,
         "m": run.spec.get("privacy", {}).get("m"),
     }
-
-
-def _kind_of_events(run: Run) -> str | None:
-    """How the events of a release are published, as linked records or as items; None: it is one table."""
-    if run.events is None:
-        return None
-    return "linked" if run.spec["events"].get("items") is None else "items"
 
 
 def chosen_run(session: Session, request: Request) -> Run | None:

@@ -9,13 +9,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from kohort.errors import InputError
-from kohort.studio.events import keys_of, with_key, without_events
 from kohort.studio.jobs import JobError
+from kohort.studio.pages import Action, Page, form_of
 from kohort.studio.pages.data import typed_path, uploaded
-from kohort.studio.pages.page import Action, Page, form_of
 from kohort.studio.pages.roles import drop_lost_promises
 from kohort.studio.session import Session
 from kohort.studio.source import Source
+from kohort.studio.specs import keys_of, with_key, without_events
 
 _DEFAULT_M = 2
 _UNITS = ("record", "person", "household")

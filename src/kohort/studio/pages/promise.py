@@ -8,7 +8,7 @@ from starlette.requests import Request
 
 from kohort.studio.forms import KINDS, MODELS, confidence_of, entry_of, number_of, privacy_of
 from kohort.studio.jobs import JobError
-from kohort.studio.pages.page import Page, form_of
+from kohort.studio.pages import Page, form_of
 from kohort.studio.runs import VALUES_OF_K
 from kohort.studio.session import Session
 from kohort.studio.source import asked

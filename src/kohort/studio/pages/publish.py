@@ -13,8 +13,8 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from kohort.errors import InputError
 from kohort.io import formats
 from kohort.io.source_file import COMPRESSIONS
+from kohort.studio.pages import Page, form_of
 from kohort.studio.pages.judge import chosen_run
-from kohort.studio.pages.page import Page, form_of
 from kohort.studio.rendering import words
 from kohort.studio.runs import Run
 from kohort.studio.session import Session

@@ -7,11 +7,11 @@ from typing import Any
 from starlette.requests import Request
 
 from kohort.errors import InputError
-from kohort.studio.events import attributes_of
 from kohort.studio.jobs import JobError
-from kohort.studio.pages.page import Page, form_of
+from kohort.studio.pages import Page, form_of
 from kohort.studio.rendering import words
 from kohort.studio.session import Session
+from kohort.studio.specs import attributes_of
 
 OF_EVENTS = ("identifier", "quasi-identifier", "sensitive", "insensitive")
 _OF_ONE_COLUMN = ("person", "household", "weight", "items")

@@ -8,7 +8,7 @@ from starlette.requests import Request
 
 from kohort.studio.forms import number_of
 from kohort.studio.jobs import JobError
-from kohort.studio.pages.page import Page, form_of
+from kohort.studio.pages import Page, form_of
 from kohort.studio.pages.promise import check
 from kohort.studio.runs import Run
 from kohort.studio.session import Session

@@ -221,15 +221,13 @@ def item_map(workplace: Workplace) -> dict[str, Any]:
     first = np.searchsorted(item, np.arange(len(column.texts) + 1))
     found = []
     for code in np.argsort(-column.counts, kind="stable")[:_MOST_ITEMS].tolist():
-        places = range(first[code], first[code + 1])
-        labels = {_label(int(node[p]) - shift, published): int(count[p]) for p in places}
+        places = slice(first[code], first[code + 1])
+        shown = (node[places] - shift).tolist()
+        names = [_NO_LABEL[place] if place < 0 else str(published[place]) for place in shown]
+        labels = dict(zip(names, count[places].tolist()))
         found.append([str(column.texts[code]), _in_words(labels)])
     used = len(part.recoding.nodes_used())
     return {"items": found, "distinct": len(column.texts), "published": used}
-
-
-def _label(node: int, published: Any) -> str:
-    return _NO_LABEL[node] if node < 0 else str(published[node])
 
 
 def _in_words(labels: dict[str, int]) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from kohort.data.column import Column
-from kohort.data.hierarchies.build_hierarchy import Builder, FileSource, from_spec
+from kohort.data.hierarchies import Builder
+from kohort.data.hierarchies.build_hierarchy import FileSource, from_spec
 from kohort.data.hierarchies.checks import check
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError

@@ -1,6 +1,6 @@
 """What every open slot must satisfy: at least k records, or k people, and rules about their sensitive values.
 
-Where people have several records, a slot is tallied by people: see `kohort.problem.promises.person_cells`.
+Where people have several records, a slot is tallied by people: see `kohort.problem.promises.counts`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""A limit on the risk that somebody is found, as those who must approve a release state it.
+"""Promises about the sizes of classes: k-anonymity, and a limit on the risk that somebody is found.
 
-The prosecutor and journalist risk of El Emam (2013), highest or on average; regulators state limits such as
-0.09 (European Medicines Agency, Policy 0070) or 0.05.
+k-anonymity is that of Samarati and Sweeney (1998): nobody stands out from fewer than k records. A limit on
+the risk is stated by those who must approve a release: the prosecutor and journalist risk of El Emam (2013),
+highest or on average; regulators state limits such as 0.09 (European Medicines Agency, Policy 0070) or 0.05.
 
 The risk against a population is estimated from a sample: a class with f records of it has F people in the
 population, where F follows the negative binomial distribution with f successes and the sampling fraction p
@@ -14,15 +15,71 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, floor, log
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from kohort.errors import InputError, percent
 from kohort.parameters import shown
-from kohort.problem.promises.class_counts import ClassCounts
-from kohort.problem.promises.exact import Number, choice, exact_number, readable
+from kohort.problem.promises.counts import ClassCounts
+from kohort.problem.promises.exact import AtLeastOne, Exact, Number, OneOf, readable
 from kohort.problem.promises.promise import NO_CONTEXT, Model, ValueContext
+
+
+@dataclass(frozen=True)
+class KAnonymity(Model):
+    """Every class has at least k records.
+
+    >>> KAnonymity(3).holds(ClassCounts.of_sizes([2, 3, 4]))
+    array([False,  True,  True])
+    """
+
+    name: ClassVar[str] = "k-anonymity"
+    spec_key: ClassVar[str] = "k"
+    only_counts: ClassVar[bool] = True
+    stops: ClassVar[str] = "finding the record of a person by what one knows about them"
+    leaves: ClassVar[str] = "learning what all records of a class share"
+    typical: ClassVar[str] = "k: 5 inside an office, 10 to 20 for the public"
+    attribute = ""
+    k: AtLeastOne
+
+    @property
+    def needed_k(self) -> int:
+        return self.k
+
+    def holds(self, counts: ClassCounts, context: ValueContext = NO_CONTEXT) -> np.ndarray:
+        return counts.sizes >= self.k
+
+    def _gaps(self, counts: ClassCounts, context: ValueContext) -> tuple[np.ndarray, float]:
+        return (self.k - counts.sizes).astype(float), self.k - 1
+
+    def describe(self) -> str:
+        return f"every class has at least {_records(self.k)}"
+
+    def describe_for_people(self) -> str:
+        return f"every class has at least {_people(self.k)}"
+
+    def refusal(
+        self, whole_table: ClassCounts, context: ValueContext = NO_CONTEXT, *, k: int = 1
+    ) -> str | None:
+        if whole_table.n_classes == 0:  # an empty table has no class that could be too small
+            return self._refusal(whole_table, context)
+        return super().refusal(whole_table, context, k=k)
+
+    def _refusal(self, whole_table: ClassCounts, context: ValueContext) -> str:
+        n = int(whole_table.sizes.sum())
+        return f"k = {self.k} is impossible: the table has {_records(n)}, so k can be at most {n}"
+
+
+def _people(n: int) -> str:
+    return f"{n} person" if n == 1 else f"{n} people"
+
+
+def _records(n: int) -> str:
+    return f"{n} record" if n == 1 else f"{n} records"
+
+
+_RISK = Exact("above 0 and at most 1", lambda number: 0 < number <= 1)
 
 
 @dataclass(frozen=True)
@@ -46,31 +103,19 @@ class RiskLimit(Model):
     stops: ClassVar[str] = "finding the record of a person more often than a stated limit allows"
     leaves: ClassVar[str] = "learning what all records of a class share"
     typical: ClassVar[str] = "limit: 0.09"
-    attribute = None
-    limit: Number
-    of: Literal["maximum", "average"] = "maximum"
-    against: Literal["sample", "population"] = "sample"
+    attribute = ""
+    limit: Annotated[Number, _RISK]
+    of: Annotated[str, OneOf(("maximum", "average"))] = "maximum"
+    against: Annotated[str, OneOf(("sample", "population"))] = "sample"
     strict: bool = True
-    sampling_fraction: Number | None = None
-    share: Number | None = None
+    sampling_fraction: Annotated[Number | None, _RISK] = None
+    share: Annotated[Number | None, Exact("above 0 and below 1", lambda x: 0 < x < 1)] = None
 
-    def __post_init__(self) -> None:
-        limit = exact_number("RiskLimit", "limit", self.limit, "above 0 and at most 1", lambda x: 0 < x <= 1)
-        object.__setattr__(self, "limit", limit)
-        choice("RiskLimit", "of", self.of, ("maximum", "average"))
-        choice("RiskLimit", "against", self.against, ("sample", "population"))
+    def check(self) -> None:
         if not isinstance(self.strict, bool):
             raise InputError(
                 f"The 'strict' parameter of RiskLimit must be true or false. Got {shown(self.strict)}."
             )
-        self._check_fraction()
-        self._check_share()
-
-    def _check_fraction(self) -> None:
-        if self.sampling_fraction is not None:
-            name, wanted = "sampling_fraction", "above 0 and at most 1"
-            share = exact_number("RiskLimit", name, self.sampling_fraction, wanted, lambda x: 0 < x <= 1)
-            object.__setattr__(self, "sampling_fraction", share)
         if (self.against == "population") != (self.sampling_fraction is not None):
             raise InputError(
                 "A risk limit against the population needs the 'sampling_fraction': the share of the "
@@ -79,13 +124,7 @@ class RiskLimit(Model):
                 else "'sampling_fraction' is for a risk limit against the population: leave it out, or say "
                 "against: population."
             )
-
-    def _check_share(self) -> None:
-        if self.share is None:
-            return
-        share = exact_number("RiskLimit", "share", self.share, "above 0 and below 1", lambda x: 0 < x < 1)
-        object.__setattr__(self, "share", share)
-        if self.of == "average":
+        if self.share is not None and self.of == "average":
             raise InputError(
                 "The 'share' of a risk limit is the share of records whose own risk may be higher, which an "
                 "average does not look at: leave out share, or say of: maximum."
@@ -94,8 +133,7 @@ class RiskLimit(Model):
     @property
     def highest(self) -> Fraction:
         """The limit itself."""
-        assert isinstance(self.limit, Fraction)
-        return self.limit
+        return Fraction(self.limit)
 
     @property
     def asked(self) -> Fraction:

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kohort.problem.promises.class_counts import ClassCounts
-from kohort.problem.promises.promise import NO_CONTEXT, Model, ValueContext
+from kohort.problem.promises import NO_CONTEXT, ClassCounts, Model, ValueContext
 
 
 class ValueSets(NamedTuple):

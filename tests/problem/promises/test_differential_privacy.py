@@ -7,7 +7,7 @@ from math import ceil, comb, exp, floor
 
 import pytest
 
-from kohort.problem.differential_arithmetic import attained_delta, least_class, sampling_rate
+from kohort.problem.promises.differential_privacy import attained_delta, least_class, sampling_rate
 
 
 def delta_by_definition(k, epsilon, beyond=400):
