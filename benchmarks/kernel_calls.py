@@ -123,15 +123,12 @@ def main() -> None:
     table = generate_hospital(300)
     names = [name for name in (*ALGORITHMS, *ITEMS_ALGORITHMS) if name != "auto"]
     of_algorithm = {name: _calls_of(name, table) for name in names}
+    names.append("auto")
     of_algorithm["auto"] = of_algorithm["improve"] | of_algorithm["mondrian"]
     calls = sorted({call for found in of_algorithm.values() for call in found}, key=_key)
-    number_of = {call: number for number, call in enumerate(calls)}
-    lines = ",\n".join(json.dumps([call.module, call.name, json.loads(call.types)]) for call in calls)
-    algorithms = ",\n".join(
-        f"{json.dumps(name)}: {json.dumps(sorted(map(number_of.__getitem__, found)))}"
-        for name, found in of_algorithm.items()
-    )
-    CALLS.write_text(f'{{"calls": [\n{lines}\n],\n"algorithms": {{\n{algorithms}\n}}}}\n', encoding="utf-8")
+    users = [[name for name in names if call in of_algorithm[name]] for call in calls]
+    lines = [json.dumps([c.module, c.name, json.loads(c.types), used]) for c, used in zip(calls, users)]
+    CALLS.write_text("[\n" + ",\n".join(lines) + "\n]\n", encoding="utf-8")  # a line per call: easy to merge
 
 
 def _key(call: KernelCall) -> tuple[str, str, str]:

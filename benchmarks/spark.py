@@ -51,7 +51,7 @@ import kohort as ko
 import kohort.spark
 from benchmarks.large import DIVERSE, SEVEN, write_records
 from kohort.algorithms import Run
-from kohort.algorithms.kernels.group_costs import costs_by_group
+from kohort.algorithms.kernels.costs import costs_by_group
 from kohort.io.read_spec import with_files
 from kohort.job.spark.prepare import prepare_on_spark
 from kohort.job.spark.records import Coder

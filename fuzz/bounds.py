@@ -37,7 +37,7 @@ from kohort.problem.problem import Problem
 from kohort.problem.promises import KAnonymity, Model
 from kohort.recoding.groups import Groups
 from kohort.verification import check_proof
-from kohort.verification.proof_of_boxes import withheld_cost
+from kohort.verification.bounds import withheld_cost
 
 LEAVES = list("abcdef")
 WAYS = 12  # in which a table is asked about

@@ -11,7 +11,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 import kohort as ko
-from kohort.algorithms.alpha_k.alpha_demands import alpha_demands
+from kohort.algorithms.alpha_k.local_recoding import alpha_demands
 from kohort.problem.costs import cost_named
 from kohort.problem.counted_cells import CountedCells
 from small_problems import random_columns

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from kohort.algorithms.mondrian.cut_table import cut_table_of, new_workspace
+from kohort.algorithms.mondrian.cutting import cut_table_of, new_workspace
+from kohort.algorithms.mondrian.kernels.cut_parts import cut_groups
 from kohort.algorithms.mondrian.kernels.cut_table import CUT, DEAL, FIND, PART, Steps
-from kohort.algorithms.mondrian.kernels.descent import cut_groups
 
 
 def table_in_order(problem, order, *, strict=False, widest=False, masses=None):

@@ -13,7 +13,7 @@ from kohort.algorithms import Run
 from kohort.errors import InternalError
 from kohort.problem.costs import cost_named
 from kohort.problem.proof import BoxProof
-from kohort.verification.proof_of_boxes import check_box_proof
+from kohort.verification.bounds import check_box_proof
 from strategies import PLAIN_TEXTS, cases, hierarchies
 
 KINDS = ("integer", "float", "boolean", "plain")

@@ -62,7 +62,7 @@ from kohort.tables.memory import MemoryTable
 from kohort.tables.table import Table
 from kohort.treatments import Perturbation
 from kohort.verification import Verdict
-from kohort.verification.recorded import GivenRelease
+from kohort.verification.releases import GivenRelease
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -6,20 +6,20 @@ from by_definition.schemes import set_partitions
 
 
 def block_cost(block, groups, price, k, withheld_cost, discernible):
-    """`groups`: per group of cells {part: (size, rest, own, claimed)}, and {part: records} of its widest."""
+    """`groups`: per group of cells {part: (size, rest, own)}, and {part: records} of its widest."""
     total = 0.0
     for cells, outer in groups:
         inside = [cells[part] for part in block if part in cells]
         if not inside:
             continue
-        size, rest, own, claimed = map(sum, zip(*inside))
+        size, rest, own = map(sum, zip(*inside))
         if size >= k:
             total += size**2 if discernible else rest + own * price
         elif sum(outer.get(part, 0) for part in block) < k:
             total += withheld_cost * size
         else:
             published = k * size if discernible else rest + own * price
-            total += min(withheld_cost * size, published + claimed)
+            total += min(withheld_cost * size, published)
     return total
 
 

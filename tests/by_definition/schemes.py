@@ -131,3 +131,12 @@ def best_recoding(cost, attributes, weights, schemes, records, k, most_withheld)
         if withheld <= most_withheld:
             costs.append(total)
     return min(costs)
+
+
+def listed(space):
+    """All partitions of a PartitionSpace, from the finest on, by its own lists of children."""
+    waiting = [space.levels[0] if space.levels else space.finest]
+    while waiting:
+        partition = waiting.pop()
+        yield partition
+        waiting += space.coarser(partition)

@@ -11,11 +11,7 @@ from kohort.data.column import code_column
 from kohort.problem.attribute import Attribute, tight_domain
 from kohort.tables.memory import MemoryTable
 from kohort.verification import against_original
-from kohort.verification.against_original import (
-    check_columns,
-    check_conserved,
-    matching_rows,
-)
+from kohort.verification.against_original import check_columns, check_conserved, matching_rows
 from kohort.verification.reading import read_column
 from strategies import cases, columns
 

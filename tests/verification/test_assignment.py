@@ -12,7 +12,7 @@ from kohort.job.verify import verify_release
 from kohort.problem.attribute import Attribute, tight_domain
 from kohort.tables.memory import MemoryTable
 from kohort.verification.assignment import _Flow, assign_records
-from kohort.verification.basket_fit import basket_fit
+from kohort.verification.item_coverage import basket_fit
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -14,10 +14,7 @@ from kohort.verification import checked_bound, checked_guarantee, checked_loss
 from kohort.verification.measure import _OF_TABLES
 
 PEOPLE = pa.table({"age": [21, 22, 23, 41, 42, 43], "town": list("aabbcc")})
-ASKED = {
-    "quasi_identifiers": {"age": ko.intervals(10, 20), "town": ko.flat()},
-    "privacy": [ko.KAnonymity(2)],
-}
+ASKED = {"quasi_identifiers": {"age": ko.intervals(10, 20), "town": ko.flat()}, "privacy": [ko.KAnonymity(2)]}
 
 
 def with_result(monkeypatch, algorithm, **changes):
@@ -77,9 +74,7 @@ def test_the_bound_of_items_is_checked(monkeypatch):
     baskets = pa.table({"items": [["a", "b"], ["a"], ["b", "c"], ["c"]]})
     with pytest.raises(InternalError, match="lower bound"):
         ko.anonymize(
-            baskets,
-            items=ko.Items("items", algorithm="optimal-items"),
-            privacy=[ko.KmAnonymity(2, 2)],
+            baskets, items=ko.Items("items", algorithm="optimal-items"), privacy=[ko.KmAnonymity(2, 2)]
         )
 
 

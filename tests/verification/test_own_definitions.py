@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 import kohort as ko
-from kohort.algorithms.items import apriori
+from kohort.algorithms.items import cuts
 from kohort.errors import InternalError
 from kohort.job import prepare
 from kohort.problem.problem import Problem
@@ -42,9 +42,7 @@ TABLE = pa.table(
 EVERYBODY = pa.table({"age": [*range(20, 20 + N)] * 2, "sex": ["f", "m", "m"] * (N // 3) + ["m"] * N})
 DRAWN = pa.table({"age": [20 + n % 50 for n in range(2000)] + [75] * 20, "sex": ["f", "m"] * 1010})
 BASKETS = pa.table(
-    {
-        "items": [["a1", "b1", "x"], ["a1", "b1"], ["a2", "b2"], ["a2", "b1"], ["a1", "b2"], ["a2"]],
-    }
+    {"items": [["a1", "b1", "x"], ["a1", "b1"], ["a2", "b2"], ["a2", "b1"], ["a1", "b2"], ["a2"]]}
 )
 ITEMS = ko.groups({"A": ["a1", "a2"], "B": ["b1", "b2"], "X": ["x", "y"]})
 IN_A_HIERARCHY = {
@@ -210,7 +208,7 @@ FAULTS = [
     Fault(
         "rare itemsets are not repaired",
         ask_items(ko.KmAnonymity(2, 2)),
-        {(apriori, "repair_by_size"): lambda search, m, run: ([0] * m, 0)},
+        {(cuts, "repair_by_size"): lambda search, m, run: ([0] * m, 0)},
     ),
     Fault(
         "item-confidence allows every share",

@@ -15,8 +15,8 @@ from kohort.algorithms.proofs.box_bound import box_bound
 from kohort.errors import InternalError
 from kohort.problem.costs import cost_named
 from kohort.problem.proof import BoxProof
-from kohort.verification import bounds, check_proof, proof_of_boxes
-from kohort.verification.proof_of_boxes import check_box_proof
+from kohort.verification import bounds, check_proof
+from kohort.verification.bounds import check_box_proof
 from small_problems import box_prices_hold, problem_of, problems
 
 
@@ -83,8 +83,8 @@ def test_prices_and_bounds_that_are_too_high_are_refuted():
 
 
 def limited(monkeypatch, work):
-    monkeypatch.setattr(proof_of_boxes, "_WORK", work)
-    monkeypatch.setattr(proof_of_boxes, "_WORK_PER_ROW", 0)
+    monkeypatch.setattr(bounds, "_WORK", work)
+    monkeypatch.setattr(bounds, "_WORK_PER_ROW", 0)
 
 
 def test_of_a_bound_that_takes_too_much_work_only_a_share_is_left(monkeypatch):

@@ -65,23 +65,23 @@ ALGORITHMS: Registry[type[Algorithm]] = Registry(
         "progressive": "alpha_k.progressive:Progressive",
         "top-down": "alpha_k.top_down:TopDown",
         "forest": "graph.forest:Forest",
-        "two-anonymity": "graph.two_anonymity:TwoAnonymity",
-        "three-anonymity": "graph.three_anonymity:ThreeAnonymity",
+        "two-anonymity": "graph.fixed_k:TwoAnonymity",
+        "three-anonymity": "graph.fixed_k:ThreeAnonymity",
         "optimal": "closed_records.optimal:Optimal",
         "optimal-recoding": "schemes.optimal_recoding:OptimalRecoding",
-        "bottom-up": "schemes.bottom_up:BottomUp",
-        "top-down-search": "schemes.top_down_search:TopDownSearch",
+        "bottom-up": "schemes.enumeration:BottomUp",
+        "top-down-search": "schemes.enumeration:TopDownSearch",
     },
 )
 
 ITEMS_ALGORITHMS: Registry[type[ItemsAlgorithm]] = Registry(
     __name__,
     {
-        "apriori-items": "items.apriori:AprioriItems",
+        "apriori-items": "items.cuts:AprioriItems",
         "local-items": "items.local:LocalItems",
         "improve-items": "items.improve:ImproveItems",
-        "vertical-items": "items.vertical:VerticalItems",
-        "direct-items": "items.direct:DirectItems",
+        "vertical-items": "items.cuts:VerticalItems",
+        "direct-items": "items.cuts:DirectItems",
         "optimal-items": "items.optimal:OptimalItems",
     },
 )

@@ -23,7 +23,7 @@ from kohort.report.terminal import checks_table, verdict_panel
 from kohort.statement import Statement
 from kohort.tables.source import Source
 from kohort.verification import Together, Verification
-from kohort.verification.recorded import GivenRelease
+from kohort.verification.releases import GivenRelease
 
 _NEEDS = (
     ("ledger", ["spec"], "checks what the spec promises over all releases: give --spec as well."),

@@ -62,9 +62,11 @@ class KernelCall:
 
 @cache
 def _recorded() -> dict[str, tuple[KernelCall, ...]]:
-    content = json.loads(CALLS.read_text(encoding="utf-8"))
-    calls = [KernelCall(module, name, json.dumps(types)) for module, name, types in content["calls"]]
-    return {name: tuple(calls[i] for i in numbers) for name, numbers in content["algorithms"].items()}
+    found: dict[str, tuple[KernelCall, ...]] = {}
+    for module, name, types, algorithms in json.loads(CALLS.read_text(encoding="utf-8")):
+        for algorithm in algorithms:
+            found[algorithm] = (*found.get(algorithm, ()), KernelCall(module, name, json.dumps(types)))
+    return found
 
 
 def recorded_algorithms() -> tuple[str, ...]:

@@ -30,8 +30,7 @@ from kohort.files.drafts import remove_abandoned
 from kohort.problem.promises import Model
 from kohort.verification import Check, Together, verify_together
 from kohort.verification.promises import Promise, Stated, stated
-from kohort.verification.recorded import GivenRelease, check_recorded, texts_of_values
-from kohort.verification.together import promises_of
+from kohort.verification.releases import GivenRelease, check_recorded, promises_of, texts_of_values
 from kohort.version import __version__
 
 FORMAT = 2

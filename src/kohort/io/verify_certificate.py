@@ -19,10 +19,12 @@ from kohort.problem.roles import WHO
 from kohort.statement import Statement
 from kohort.tables.table import Table
 from kohort.verification import (
+    RECORDS,
     JoinedTables,
     Verdict,
     Verification,
     join_tables,
+    linked,
     published_classes,
     verify_models,
 )
@@ -126,22 +128,17 @@ def verify_certified(
             "well."
         )
     joined = _joined(published, events, certificate)
-    published = published if joined is None else joined.table
+    published = joined.table
     published.require(certificate.quasi_identifiers)
     promised = [_model(certified) for certified in certificate.models]
     models = [model for model in promised if not _needs_spec(model)]
     if certificate.counted == "people":  # what is left is necessary for people, too
         models = [model for model in models if model.survives_unions_of_people]
     published.require([model.attribute for model in models if model.attribute])
-    linked = certificate.linked
-    classes = published_classes(
-        published,
-        certificate.quasi_identifiers,
-        models,
-        linked_by=None if linked is None else linked.person,
-        slot=None if linked is None else linked.slot,
-        eventless=None if joined is None else joined.eventless,
-    )
+    units, by = RECORDS, certificate.linked
+    if by is not None:
+        units = linked(published, by.person, by.slot, joined.eventless)
+    classes = published_classes(published, certificate.quasi_identifiers, models, units=units)
     dropped = max(certificate.records + certificate.counterfeits - published.n_records, 0)
     unmeasured = {model.attribute for model in promised if _needs_spec(model)}
     sensitive = [
@@ -154,15 +151,15 @@ def verify_certified(
         models,
         suppression=certificate.suppression,
         dropped=dropped,
-        checks=() if joined is None else joined.checks,
+        checks=joined.checks,
         sensitive=sensitive,
         counterfeits=certificate.counterfeits,
     )
     return Verification(verdict)
 
 
-def _joined(people: Table, events: Table | None, certificate: Certificate) -> JoinedTables | None:
-    """The people and events of a release joined; None where it is one table."""
+def _joined(people: Table, events: Table | None, certificate: Certificate) -> JoinedTables:
+    """The people and events of a release joined, or its one table."""
     if (certificate.events is None) != (events is None):
         raise InputError(
             "The certificate is about two files, people and events: give --events as well."
@@ -170,7 +167,7 @@ def _joined(people: Table, events: Table | None, certificate: Certificate) -> Jo
             else "The certificate is about one file: leave out --events."
         )
     if certificate.events is None or events is None:
-        return None
+        return JoinedTables(people)
     return join_tables(people, events, certificate.events.key, None)
 
 

@@ -22,7 +22,7 @@ from kohort.problem.units import Units, Weights
 from kohort.tables.memory import MemoryTable
 from kohort.tables.table import Table
 from kohort.verification.covering import Covering, covering_of
-from kohort.verification.histories import history_of_record
+from kohort.verification.people import history_of_record
 from kohort.verification.reading import Reading, read_labels
 
 if TYPE_CHECKING:

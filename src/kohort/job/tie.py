@@ -18,7 +18,7 @@ from kohort.algorithms.again.fresh import Fresh
 from kohort.algorithms.again.history_keeping import HistoryKeeping
 from kohort.algorithms.again.m_invariance import MInvariance
 from kohort.algorithms.again.standing import EarlierValues, Standing
-from kohort.algorithms.kernels.group_costs import costs_by_group
+from kohort.algorithms.kernels.costs import costs_by_group
 from kohort.data.arrow_values import long_decimals
 from kohort.data.column import Column, whole_number
 from kohort.data.counting import distinct_rows
@@ -33,8 +33,7 @@ from kohort.recoding.placed_groups import PlacedGroups
 from kohort.recoding.recoding import Recoding
 from kohort.tables.table import Table
 from kohort.verification import Caution, Together, verify_together
-from kohort.verification.recorded import texts_of_values
-from kohort.verification.together import SIGNATURES
+from kohort.verification.releases import SIGNATURES, texts_of_values
 
 
 @dataclass(frozen=True, eq=False)

@@ -78,8 +78,8 @@ def verify_release(
     if not request.models and request.km is None:
         raise InputError("The spec promises nothing: privacy has no k and no other model.")
     _refuse_incomplete(request, original, events, original_events)
-    joined = None if events is None else _joined(published, events, request)
-    shown = published if joined is None else joined.table
+    joined = JoinedTables(published) if events is None else _joined(published, events, request)
+    shown = joined.table
     _refuse_unknown(shown, request)
     known = None if original is None else _original(original, original_events, request, order, rows)
     if known is not None:
@@ -89,17 +89,17 @@ def verify_release(
         request,
         known,
         hierarchies=_sensitive_hierarchies(shown, request),
-        eventless=None if joined is None else joined.eventless,
+        eventless=joined.eventless,
         population=_population(request, request.roles.having("quasi-identifier")),
-        checks=() if joined is None else joined.checks,
+        checks=joined.checks,
     )
 
 
-def _population(request: Statement, names: Sequence[str]) -> tuple[Attribute, ...] | None:
+def _population(request: Statement, names: Sequence[str]) -> tuple[Attribute, ...]:
     """The quasi-identifiers of the population that promises name; values that a hierarchy lacks fit `*`."""
     everybody = population_of(request.models)
     if everybody is None:
-        return None
+        return ()
     everybody.require(names)
     lenient = request.with_columns(on_missing=dict.fromkeys(names, "suppress"))
     return build_attributes(everybody, lenient, Roles(dict.fromkeys(names, "quasi-identifier")))

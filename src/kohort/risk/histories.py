@@ -12,7 +12,7 @@ from kohort.errors import percent
 from kohort.job.sides import BeforeAfter, classes_of
 from kohort.problem.units import Histories
 from kohort.risk.seen import Grouped, Lookup
-from kohort.verification.histories import history_of_record
+from kohort.verification.people import history_of_record
 
 
 def household_risk(sides: BeforeAfter) -> dict[str, Any]:

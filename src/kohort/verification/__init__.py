@@ -1,10 +1,10 @@
 """Verification reads published tables only, and shares no code with anything that publishes."""
 
+from kohort.verification.against_original import Original
 from kohort.verification.bounds import can_check, check_proof
-from kohort.verification.demands import Original
-from kohort.verification.parts import PartDemands, PartFound, WholeFound, unite_parts, verify_part
-from kohort.verification.slice_check import SliceCheck, WrittenCheck
-from kohort.verification.together import Together, verify_together
+from kohort.verification.parts import PartDemands, PartFound, Verification, WholeFound, unite_parts
+from kohort.verification.people import RECORDS, linked
+from kohort.verification.releases import Together, verify_together
 from kohort.verification.two_files import JoinedTables, join_tables
 from kohort.verification.verdict import (
     Caution,
@@ -18,10 +18,12 @@ from kohort.verification.verdict import (
     checked_guarantee,
     checked_loss,
 )
-from kohort.verification.verify import Verification, verify
+from kohort.verification.verify import verify, verify_part
 from kohort.verification.verify_models import published_classes, verify_models
+from kohort.verification.written import SliceCheck, WrittenCheck
 
 __all__ = [
+    "RECORDS",
     "Caution",
     "Check",
     "Claim",
@@ -44,6 +46,7 @@ __all__ = [
     "checked_guarantee",
     "checked_loss",
     "join_tables",
+    "linked",
     "published_classes",
     "unite_parts",
     "verify",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,7 @@ from kohort.data.arrow_values import take_records
 from kohort.data.column import Column
 from kohort.data.counting import Pairs, count_pairs, stretches_of
 from kohort.errors import counted
+from kohort.problem.attribute import Attribute
 from kohort.problem.roles import Roles
 from kohort.tables.table import Table
 from kohort.verification.as_written import AsWritten, compare_codes
@@ -20,8 +22,40 @@ from kohort.verification.reading import Reading
 from kohort.verification.scale import Scale, moment_as_written
 from kohort.verification.verdict import Check
 
+if TYPE_CHECKING:
+    from kohort.problem.items import ItemsProblem
+
 _IN_CACHE = 1 << 16  # records at a time
 _CLOCK = re.compile(r"^([0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]*[1-9])?)\.?0*$")
+
+
+@dataclass(frozen=True, eq=False)
+class Original:
+    """The original of a published table, in codes.
+
+    roles       of its columns, every one of them
+    attributes  its quasi-identifiers, with the hierarchies that say what a published label means
+    items       its baskets and their hierarchy; None where no column holds items
+    rows        per published record the number of its original, where the publisher states it; a slice
+                where all records are published in their order; -1 for a counterfeit
+    order       the same from an order file, which is checked first
+    treatments  of columns that may be dropped, where another one was chosen
+    counterfeits  how many were announced; None: nobody says
+    """
+
+    dataset: Table
+    roles: Roles
+    attributes: tuple[Attribute, ...]
+    items: ItemsProblem | None = None
+    rows: np.ndarray | slice | None = None
+    order: np.ndarray | None = None
+    treatments: Mapping[str, str] = field(default_factory=dict)
+    counterfeits: int | None = None
+
+    @property
+    def untouched(self) -> list[str]:
+        """The columns that must be published as they are."""
+        return self.roles.untouched(self.treatments)
 
 
 def check_columns(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import sqrt
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from kohort.data.counting import Pairs, stretches_of
 from kohort.errors import InputError, counted
 from kohort.tables.table import Table
 from kohort.verification.against_original import (
+    Original,
     check_columns,
     check_conserved,
     check_coverage,
@@ -21,14 +23,14 @@ from kohort.verification.against_original import (
     matching_rows,
 )
 from kohort.verification.assignment import assign_records, count_without_original
-from kohort.verification.basket_fit import BasketFit, TooLarge, basket_fit
 from kohort.verification.counterfeits import check_number
-from kohort.verification.demands import Demands, Original
-from kohort.verification.histories import check_people
-from kohort.verification.item_coverage import CoveredBaskets, cover_baskets
+from kohort.verification.item_coverage import BasketFit, CoveredBaskets, TooLarge, basket_fit, cover_baskets
 from kohort.verification.reading import Reading, read_column
 from kohort.verification.treated import SIGMAS, TREATED, check_shifted
 from kohort.verification.verdict import Check
+
+if TYPE_CHECKING:
+    from kohort.statement import Statement
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +56,7 @@ class Alignment:
     counterfeits: int = 0
 
 
-def align(published: Table, original: Original, demands: Demands, shown: Baskets | None) -> Alignment:
+def align(published: Table, original: Original, demands: Statement, shown: Baskets | None) -> Alignment:
     """Find the originals of the published records, and compare the two.
 
     shown  the published baskets; None where no column holds items
@@ -72,13 +74,13 @@ def align(published: Table, original: Original, demands: Demands, shown: Baskets
     return replace(found, checks=(columns, *found.checks, *people), readings=readings)
 
 
-def _people(published: Table, original: Original, demands: Demands, found: Alignment) -> list[Check]:
+def _people(published: Table, original: Original, demands: Statement, found: Alignment) -> list[Check]:
     """Check that linked records are linked as in the original, and dates are shifted person by person."""
     person = demands.linked_by
     if person is None or found.rows is None or person not in published.names:
         return []
     assert not isinstance(found.rows, slice)  # records of people are looked at one by one
-    checks = [check_people(published, original, found.rows, person, sure=found.sure)]
+    checks = [_check_people(published, original, found.rows, person, sure=found.sure)]
     if found.sure:
         persons = original.dataset.column(person).codes[found.rows]
         names = [n for n, how in demands.treatments.items() if how == "shift" and n in published.names]
@@ -87,6 +89,30 @@ def _people(published: Table, original: Original, demands: Demands, found: Align
             for n in names
         ]
     return checks
+
+
+def _check_people(
+    published: Table, original: Original, rows: np.ndarray, person: str, *, sure: bool
+) -> Check:
+    """Check that pseudonyms link exactly the records that are of one person in the original.
+
+    rows  per published record its original
+    sure  whether these are the true originals
+    """
+    name = "people"
+    if not sure:
+        detail = "Whether pseudonyms link the records of the same person, only the order file can tell."
+        return Check(name, None, detail)
+    after = published.column(person).codes.astype(np.int64)
+    before = original.dataset.column(person).codes[rows]
+    pairs = len(np.unique(after * (int(before.max()) + 1) + before))
+    fine = pairs == len(np.unique(after)) == len(np.unique(before))
+    detail = (
+        f"Each pseudonym in {person!r} stands for one person, and each person has one."
+        if fine
+        else f"The pseudonyms in {person!r} do not link the records that are of one person in the original."
+    )
+    return Check(name, fine, detail)
 
 
 def _are_different(rows: np.ndarray | slice, n_published: int, n_originals: int) -> bool:
@@ -115,7 +141,7 @@ def _correlation(rows: np.ndarray) -> float:
 class _Comparison:
     published: Table
     original: Original
-    demands: Demands
+    demands: Statement
     readings: Sequence[Reading]
     shown: Baskets | None
 

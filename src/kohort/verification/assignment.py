@@ -18,7 +18,7 @@ from kohort.data.counting import distinct_rows
 from kohort.problem.attribute import Attribute
 from kohort.tables.table import Table
 from kohort.verification.against_original import common_numbers
-from kohort.verification.basket_fit import BasketFit, TooLarge
+from kohort.verification.item_coverage import BasketFit, TooLarge
 from kohort.verification.reading import read_labels
 
 Test = Callable[[np.ndarray, np.ndarray], np.ndarray]

@@ -20,11 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kohort.kernels.compiled import kernel, lean
-from kohort.verification.box_payments import (
-    missing_payments,
-    payments_for,
-    without_unpayable,
-)
+from kohort.verification.box_payments import missing_payments, payments_for, without_unpayable
 
 _OPEN, _HAS = 0, 1
 _REFUTED, _CLOSED, _UNDECIDED = 0, 1, 2

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 
 import numpy as np
@@ -14,17 +14,8 @@ from kohort.data.counting import stretches_of
 from kohort.data.domain import STAR
 from kohort.errors import UnsupportedError
 from kohort.problem.attribute import Attribute
-from kohort.verification.class_keys import Cells, ClassKeys
-from kohort.verification.people import CountedPeople, people_fitting
-from kohort.verification.promises import (
-    OF_CLASSES,
-    OF_TABLES,
-    AllClasses,
-    Counts,
-    Judged,
-    Promise,
-    Values,
-)
+from kohort.verification.people import RECORDS, CountedPeople, Units, people_fitting
+from kohort.verification.promises import OF_CLASSES, OF_TABLES, AllClasses, Counts, Judged, Promise, Values
 from kohort.verification.verdict import Check
 
 
@@ -32,26 +23,28 @@ from kohort.verification.verdict import Check
 class PublishedClasses:
     """The equivalence classes of a published table, and the promises judged in each.
 
-    Classes are numbered in the order of their published values.
+    Classes are numbered in the order of their published values, histories in that of their first records.
 
-    sensitive  the columns that promises are about; values: what is known of the values of each
-    persons  per record a number for whose it is; None where that is not known, or need not be: then records
-             are counted
+    sensitive   the columns that promises are about; values: what is known of the values of each
+    units       whose the records are: people are counted where that is known
     population  the same quasi-identifiers of everybody, where promises compare with them
     """
 
     columns: Sequence[Column]
-    sensitive: Mapping[str, Column]
+    sensitive: Mapping[str, Column] = field(default_factory=dict)
     values: Mapping[str, Values] = field(default_factory=dict)
-    persons: np.ndarray | None = None
-    population: Sequence[Attribute] | None = None
+    units: Units = RECORDS
+    population: Sequence[Attribute] = ()
 
     @cached_property
-    def _keys(self) -> ClassKeys | None:
-        """The classes as sorted numbers; None where people are counted, or columns are too many for that."""
+    def _keys(self) -> ClassKeys:
+        return ClassKeys(self.columns)
+
+    @cached_property
+    def _sorted(self) -> bool:
+        """Whether classes are counted as sorted numbers: not people, nor where columns are too many."""
         widest = max((len(column.texts) for column in self.sensitive.values()), default=1)
-        keys = ClassKeys(self.columns)
-        return keys if self.persons is None and keys.fit(widest) else None
+        return not self.units.are_people and self._keys.fit(widest)
 
     @cached_property
     def _cells(self) -> list[tuple[Column | None, Cells]]:
@@ -59,7 +52,6 @@ class PublishedClasses:
         return []
 
     def _counted(self, column: Column | None) -> Cells:
-        assert self._keys is not None
         for known, cells in self._cells:
             if known is column:
                 return cells
@@ -75,44 +67,32 @@ class PublishedClasses:
 
     def count_with(self, column: Column) -> None:
         """Count the classes together with the values of a column that will be asked for: in one sort."""
-        if self._keys is not None and self._keys.fit(len(column.texts)):
+        if self._sorted and self._keys.fit(len(column.texts)):
             self._counted(column)
 
     @cached_property
     def class_of_record(self) -> np.ndarray:
         """The number of each record's class."""
-        number = np.zeros(len(self.columns[0]), dtype=np.int64)
-        size = 1
-        for column in self.columns:
-            width = max(len(column.texts), 1)
-            if size * width > 2**62:
-                number = _renumbered(number)
-                size = int(number.max()) + 1
-            number *= width
-            number += column.codes
-            size *= width
-        return _renumbered(number)
+        return self.units.class_of_record(self.columns)
 
     @cached_property
     def sizes(self) -> np.ndarray:
-        return np.bincount(self.class_of_record) if self._keys is None else self._classes.sizes
+        return self._classes.sizes if self._sorted else np.bincount(self.class_of_record)
 
     @cached_property
-    def counted_people(self) -> CountedPeople | None:
-        """The people behind the records; None where they are not known."""
-        if self.persons is None:
-            return None
-        return CountedPeople(self.class_of_record, self.persons, len(self.sizes))
+    def counted_people(self) -> CountedPeople:
+        """The people behind the records, where people are counted."""
+        return CountedPeople(self.class_of_record, self.units.persons, len(self.sizes))
 
     @cached_property
-    def people(self) -> np.ndarray | None:
-        """How many different people each class has; None where they are not known."""
-        return None if self.counted_people is None else self.counted_people.in_classes
+    def members(self) -> np.ndarray:
+        """How many different people each class has, or records, if these are counted."""
+        return self.counted_people.in_classes if self.units.are_people else self.sizes
 
     @cached_property
     def _codes(self) -> list[np.ndarray]:
         """Per column the code of each class: that of any of its records."""
-        if self._keys is not None:
+        if self._sorted:
             return self._keys.codes(self._classes.keys)
         record = np.empty(len(self.sizes), dtype=np.int64)
         record[self.class_of_record] = np.arange(len(self.class_of_record))
@@ -122,7 +102,7 @@ class PublishedClasses:
     def labelled_classes(self) -> AllClasses:
         """All classes with their labels and, where a population is given, with the people whom they fit."""
         labels = np.column_stack(self._codes).astype(np.int64)
-        if self.population is None:
+        if not self.population:
             return AllClasses(labels, self.sizes)
         of_name = {attribute.name: attribute for attribute in self.population}
         everybody = [of_name[column.name] for column in self.columns]
@@ -130,44 +110,37 @@ class PublishedClasses:
 
     @cached_property
     def all_star(self) -> np.ndarray:
-        """Per class whether it is published as `*` everywhere (at most one is)."""
-        star = np.ones(len(self.sizes), dtype=bool)
-        for column, codes in zip(self.columns, self._codes):
+        """Per class whether it is `*` everywhere, so that it may count as withheld: one at most is."""
+        star = np.full(len(self.sizes), self.units.may_withhold)
+        for column, codes in zip(self.columns, self._codes if self.units.may_withhold else ()):
             star &= _stars(column)[codes]
         return star
 
     @cached_property
     def all_star_records(self) -> np.ndarray:
-        """Per record whether it is published as `*` everywhere."""
-        star = np.ones(len(self.columns[0]), dtype=bool)
-        for column in self.columns:
+        """The same per record."""
+        star = np.full(len(self.columns[0]), self.units.may_withhold)
+        for column in self.columns if self.units.may_withhold else ():
             of_code = _stars(column)
             for rows in stretches_of(len(star)):
                 star[rows] &= of_code[column.at(rows)]
         return star
 
     def how_many(self, chosen: np.ndarray) -> int:
-        """How many people have a record in the chosen classes; records, where people are not known.
+        """How many people have a record in the chosen classes, or how many records there are.
 
         Somebody with records in several of them counts once.
         """
-        if self.persons is None:
+        if not self.units.are_people:
             return int(self.sizes[chosen].sum())
-        there = np.zeros(int(self.persons.max()) + 1, dtype=bool)
-        there[self.persons[chosen[self.class_of_record]]] = True
+        there = np.zeros(int(self.units.persons.max()) + 1, dtype=bool)
+        there[self.units.persons[chosen[self.class_of_record]]] = True
         return int(there.sum())
-
-    def lacking(self, column: str | None) -> np.ndarray | None:
-        """Per record whether it has no value in the column, as everybody sees; None: every record has.
-
-        Only records that stand for people without events do.
-        """
-        return None
 
     def having(self, column: str | None) -> np.ndarray:
         """Per class whether its records have values in the column: all of a class have, or none."""
         there = np.ones(len(self.sizes), dtype=bool)
-        if (lacking := self.lacking(column)) is not None:
+        if len(lacking := self.units.lacking(column)):
             there[self.class_of_record[lacking]] = False
         return there
 
@@ -177,9 +150,9 @@ class PublishedClasses:
         Of classes that have values in the column, which the result numbers from 0 on.
         """
         if promise.attribute is None:
-            return Counts(self.sizes if self.people is None else self.people)
+            return Counts(self.members)
         column = self.sensitive[promise.attribute]
-        if self.counted_people is None:
+        if not self.units.are_people:
             return self.counts_of(column)
         people, codes = self._people_with(column)
         return people.counts_for(promise, self.values[promise.attribute], codes)
@@ -187,22 +160,22 @@ class PublishedClasses:
     def counts_of(self, column: Column) -> Counts:
         """How often each value of a column occurs in each class that has any; in people, who have it."""
         n_values = len(column.texts)
-        if self.counted_people is not None:
+        if self.units.are_people:
             people, codes = self._people_with(column)
             return people.having(codes, n_values)
-        if self._keys is not None and self._keys.fit(n_values):
+        if self._sorted and self._keys.fit(n_values):
             found = self._counted(column)
             return Counts(found.sizes, found.number, found.value, found.count, n_values)
         return Counts.of_records(self.class_of_record, column.codes, len(self.sizes), n_values)
 
     def _people_with(self, column: Column) -> tuple[CountedPeople, np.ndarray]:
         """The people with a value in the column, and the codes of their values."""
-        assert self.counted_people is not None and self.persons is not None
-        lacking = self.lacking(column.name)
-        if lacking is None or not lacking.any():
+        lacking = self.units.lacking(column.name)
+        if not len(lacking):
             return self.counted_people, column.codes
-        present, number = np.unique(self.class_of_record[~lacking], return_inverse=True)
-        return CountedPeople(number, self.persons[~lacking], len(present)), column.codes[~lacking]
+        there = np.delete(np.arange(len(self.class_of_record)), lacking)
+        present, number = np.unique(self.class_of_record[there], return_inverse=True)
+        return CountedPeople(number, self.units.persons[there], len(present)), column.codes[there]
 
     def judged(self, promise: Promise, counts: Counts) -> Judged:
         """What is found of a promise; a class without values in its column has nothing to keep.
@@ -225,7 +198,12 @@ class PublishedClasses:
 
     def own_checks(self, promises: Sequence[Promise]) -> list[Check]:
         """Checks of what else the promises need; none where records are not linked."""
-        return []
+        if not self.units.are_people:
+            return []
+        about = [(p, p.attribute) for p in promises if p.attribute is not None]
+        return self.units.checks(
+            self.class_of_record, [(p, self.sensitive[name], self.values[name]) for p, name in about]
+        )
 
     def labelled(self, chosen: np.ndarray, extra: Mapping[str, Sequence]) -> pa.Table:
         """A table of the `chosen` classes: their published values, their sizes and the `extra` columns."""
@@ -234,7 +212,7 @@ class PublishedClasses:
             for column, codes in zip(self.columns, self._codes)
         }
         arrays = {name: pa.array(texts, pa.string()) for name, texts in table.items()}
-        people = {} if self.people is None else {"class_people": self.people[chosen]}
+        people = {"class_people": self.members[chosen]} if self.units.are_people else {}
         for name, values in {"class_size": self.sizes[chosen], **people, **extra}.items():
             while name in table:  # a quasi-identifier has this name
                 name += "_"
@@ -242,18 +220,126 @@ class PublishedClasses:
         return pa.table(arrays)
 
 
-def _renumbered(keys: np.ndarray) -> np.ndarray:
-    """Keys as numbers from 0 on without gaps, in the same order.
-
-    By a hash table of Arrow's, which works in a forked process, too. Those of Polars do not: they would wait
-    for threads that the process does not have.
-    """
-    encoded = pa.array(keys).dictionary_encode()
-    order = np.argsort(encoded.dictionary.to_numpy(), kind="stable")
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    return rank[encoded.indices.to_numpy()]
-
-
 def _stars(column: Column) -> np.ndarray:
     return np.array([text == STAR for text in column.texts], dtype=bool)
+
+
+_LARGEST = 2**62
+_AT_ONCE = 1 << 22  # records that are sorted at a time
+_SAMPLED = 1 << 14
+_SHORT = 2**15
+_MOST_CUTS = 255  # the number of a part fits into a byte
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """The classes of a table in order, and how often each value of another column occurs in each.
+
+    keys, sizes  of each class
+    number, value, count  per cell that is not empty: its class, its value and how many records have it;
+                          in as few bytes as they need, since there may be a cell for nearly every record
+    """
+
+    keys: np.ndarray
+    sizes: np.ndarray
+    number: np.ndarray
+    value: np.ndarray
+    count: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class ClassKeys:
+    """Numbers for the classes of a table: equal for records that look alike, in the order of their codes."""
+
+    columns: Sequence[Column]
+
+    def fit(self, n_values: int) -> bool:
+        """Whether a class and one of so many values fit into one number."""
+        size = max(n_values, 1)
+        for column in self.columns:
+            size *= max(len(column.texts), 1)  # of any length, since these are Python's integers
+        return size <= _LARGEST
+
+    def cells(self, values: Column | None = None) -> Cells:
+        """Count the records of each class, and of each value of another column in it. O(n log n)."""
+        n_values = 1 if values is None else max(len(values.texts), 1)
+        columns: list[list[np.ndarray]] = [[] for _ in fields(Cells)]
+        n_classes = 0
+        for keys in self._sorted_parts(values, n_values):
+            part = _counted(keys, n_values, n_classes)
+            n_classes += len(part.keys)
+            for column, f in zip(columns, fields(Cells)):
+                column.append(getattr(part, f.name))
+        return Cells(*(_joined(column) for column in columns))
+
+    def codes(self, keys: np.ndarray) -> list[np.ndarray]:
+        """Per column the code of each class."""
+        found = []
+        for column in reversed(self.columns):
+            keys, code = np.divmod(keys, max(len(column.texts), 1))
+            found.append(code.astype(np.int32))
+        return found[::-1]
+
+    def _sorted_parts(self, values: Column | None, n_values: int) -> Iterator[np.ndarray]:
+        """The numbers of all records, sorted: in parts of which each lies above the one before.
+
+        They are made twice where there are several parts, so that those of one part are held at a time.
+        """
+        n_records = len(self.columns[0])
+        limits = self._limits(values, n_values, n_records // _AT_ONCE)
+        part = np.zeros(n_records if limits else 0, dtype=np.uint8)
+        for rows in stretches_of(len(part)):
+            part[rows] = np.searchsorted(limits, self._keys(rows, values, n_values), side="right")
+        for number in range(len(limits) + 1):
+            chosen = np.flatnonzero(part == number) if limits else slice(None)
+            keys = self._keys(chosen, values, n_values)
+            keys.sort()
+            yield keys
+
+    def _keys(self, rows: slice | np.ndarray, values: Column | None, n_values: int) -> np.ndarray:
+        key = self.columns[0].at(rows).astype(np.int64)
+        for column in self.columns[1:]:
+            key *= max(len(column.texts), 1)
+            key += column.at(rows)
+        if values is not None:
+            key *= n_values
+            key += values.at(rows)
+        return key
+
+    def _limits(self, values: Column | None, n_values: int, n_cuts: int) -> list[int]:
+        """Numbers that cut all records into parts of about the same size; they lie between classes."""
+        if not n_cuts:
+            return []
+        sample = np.linspace(0, len(self.columns[0]) - 1, _SAMPLED).astype(np.int64)
+        keys = np.sort(self._keys(sample, values, n_values)) // n_values * n_values
+        places = np.linspace(0, len(keys) - 1, min(n_cuts, _MOST_CUTS) + 2)[1:-1].astype(np.int64)
+        return sorted({int(key) for key in keys[places] if key > 0})
+
+
+def _joined(parts: list[np.ndarray]) -> np.ndarray:
+    """The parts one after the other; their memory is free afterwards."""
+    joined = np.concatenate(parts)
+    parts.clear()
+    return joined
+
+
+def _counted(keys: np.ndarray, n_values: int, first_class: int) -> Cells:
+    """The classes and cells of sorted numbers; classes are counted from `first_class` on."""
+    cell, count = _runs(keys)
+    of_class = cell // n_values
+    cell -= of_class * n_values
+    first = np.flatnonzero(np.concatenate([[True], of_class[1:] != of_class[:-1]])) if len(cell) else cell
+    number = np.repeat(
+        np.arange(first_class, first_class + len(first), dtype=np.int32), np.diff(np.append(first, len(cell)))
+    )
+    sizes = np.add.reduceat(count, first) if len(cell) else count
+    value = cell.astype(np.int16 if n_values < _SHORT else np.int32)
+    return Cells(
+        of_class[first], sizes, number, value, count.astype(np.int32 if len(keys) < 2**31 else np.int64)
+    )
+
+
+def _runs(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct numbers in a sorted list, and how often each occurs."""
+    starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])) if len(keys) else keys
+    return keys[starts], np.diff(np.append(starts, len(keys)))

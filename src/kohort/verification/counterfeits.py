@@ -7,7 +7,8 @@ and every cost, is measured without them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -16,30 +17,33 @@ from kohort.data.counting import distinct_rows
 from kohort.errors import counted
 from kohort.tables.memory import MemoryTable
 from kohort.tables.table import Table
-from kohort.verification.demands import Demands, Original
+from kohort.verification.against_original import Original
 from kohort.verification.promises import Stated, stated
 from kohort.verification.verdict import Check, Verdict
+
+if TYPE_CHECKING:
+    from kohort.statement import Statement
 
 
 @dataclass(frozen=True, eq=False)
 class SetApart:
     """The published records without the counterfeits, and the original beside them.
 
-    genuine  per published record whether it is somebody's; None where nobody says which are not
+    genuine  per published record whether it is somebody's; empty where nobody says which are not
     """
 
     published: Table
     original: Original | None
-    genuine: np.ndarray | None = None
+    genuine: np.ndarray = field(default_factory=lambda: np.ones(0, dtype=bool))
     checks: tuple[Check, ...] = ()
 
     @property
     def number(self) -> int:
         """How many records were set apart."""
-        return 0 if self.genuine is None else int((~self.genuine).sum())
+        return int((~self.genuine).sum())
 
 
-def set_apart(published: Table, demands: Demands, original: Original | None) -> SetApart:
+def set_apart(published: Table, demands: Statement, original: Original | None) -> SetApart:
     """Set the records apart that, by the publisher or the order file, have no original (number -1)."""
     given = None if original is None else original.rows if original.rows is not None else original.order
     if original is None or not isinstance(given, np.ndarray) or given.min(initial=0) != -1:
@@ -47,10 +51,12 @@ def set_apart(published: Table, demands: Demands, original: Original | None) -> 
     if len(given) != published.n_records:  # of another release, which the comparison refuses
         return SetApart(published, original)
     genuine = given != -1
-    rows, order = (None if part is None else part[genuine] for part in (_array(original), original.order))
+    assert not isinstance(original.rows, slice)
+    rows, order = (None if part is None else part[genuine] for part in (original.rows, original.order))
     names = [attribute.name for attribute in original.attributes]
+    somebodys = np.flatnonzero(genuine)
     return SetApart(
-        _taken(published, genuine),
+        MemoryTable(pa.table(published.taken_columns(published.names, somebodys))),
         replace(original, rows=rows, order=order),
         genuine,
         (
@@ -60,18 +66,7 @@ def set_apart(published: Table, demands: Demands, original: Original | None) -> 
     )
 
 
-def _array(original: Original) -> np.ndarray | None:
-    assert not isinstance(original.rows, slice)
-    return original.rows
-
-
-def _taken(published: Table, chosen: np.ndarray) -> Table:
-    return MemoryTable(
-        pa.table({name: published.taken(name, np.flatnonzero(chosen)) for name in published.names})
-    )
-
-
-def check_number(number: int, demands: Demands, original: Original, *, least: bool = False) -> Check:
+def check_number(number: int, demands: Statement, original: Original, *, least: bool = False) -> Check:
     """Whether no more records without an original are published than announced, or else than allowed.
 
     least  whether so many have none at least, as nobody says which
@@ -101,16 +96,6 @@ def _check_classes(
         else f"{counted(few, 'counterfeit has', 'counterfeits have')} the labels of fewer than {k:,} people."
     )
     return Check("classes of counterfeits", not few, detail)
-
-
-def numbered_apart(persons: np.ndarray | None, genuine: np.ndarray | None) -> np.ndarray | None:
-    """Per published record a number for whose it is; every counterfeit has one of its own."""
-    if persons is None or genuine is None:
-        return persons
-    found = np.empty(len(genuine), dtype=np.int64)
-    found[genuine] = persons
-    found[~genuine] = int(persons.max(initial=-1)) + 1 + np.arange(int((~genuine).sum()))
-    return found
 
 
 def counting_people(verdict: Verdict, alone: Verdict) -> Verdict:

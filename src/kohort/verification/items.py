@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
@@ -12,8 +12,9 @@ import pyarrow as pa
 
 from kohort.data.baskets import Baskets
 from kohort.data.column import Column
+from kohort.data.domain import STAR
+from kohort.data.hierarchy import Hierarchy
 from kohort.verification.classes import PublishedClasses
-from kohort.verification.local_support import Levels, labels_nest, survey_locally
 from kohort.verification.promises import Promise
 from kohort.verification.promises.itemsets import Inferences, Rare, infer, support
 from kohort.verification.unprotected import cautions_of_baskets
@@ -196,6 +197,106 @@ def _survey(published: Baskets, promise: Promise, class_of_record: np.ndarray, l
         return survey_locally(published, levels, promise, class_of_record)
     k, m = int(promise.number("k")), int(promise.number("m"))
     return support(k, m, class_of_record, published.offsets, published.items.codes)
+
+
+def survey_locally(published: Baskets, levels: Levels, promise: Promise, class_of_record: np.ndarray) -> Rare:
+    """List the sets of up to m labels of some record that fewer than k support: see `Levels`.
+
+    `least` is the smallest support of a listed set, or k where none is listed.
+    """
+    n_labels, k = max(len(published.items.texts), 1), int(promise.number("k"))
+    own = np.unique(_literal(published))
+    keys = np.unique(np.concatenate([own, *_above(published, levels)]))
+    offsets = np.append(0, np.cumsum(np.bincount(keys // n_labels, minlength=len(published))))
+    shown = np.isin(keys, own, assume_unique=True)
+    m = int(promise.number("m"))
+    found = support(k, m, class_of_record, offsets, keys % n_labels, shown=shown)
+    found.least = None if found.least is None else min(found.least, k)
+    return found
+
+
+class Levels(NamedTuple):
+    """What tells which labels lie above which items, where an item may be published at several levels.
+
+    An attacker knows up to m items of a basket, and looks for all published baskets with a label above each.
+    Somebody's labels for these items are one set of labels. A basket supports it if, for each of these
+    labels, it really has an item under the label, and publishes that item as the label or as one above it:
+    then it fits whatever the attacker knows under the labels. Every set of up to m labels that a basket shows
+    must be supported by at least k baskets. Without the original, what a basket really has is unknown: any
+    label at or above another supports it.
+
+    original  the original baskets and the row of each published record in them; None where not known
+    """
+
+    hierarchy: Hierarchy
+    original: tuple[Baskets, np.ndarray] | None
+
+
+def labels_nest(published: Baskets, hierarchy: Hierarchy) -> bool:
+    """Whether some published label lies above another one: only then items are recoded locally."""
+    nodes = np.sort([nodes[0] for nodes in _meant(published, hierarchy) if len(nodes) == 1])
+    last = hierarchy.leaf_node[hierarchy.hi]
+    return bool((nodes[1:] <= np.maximum.accumulate(last[nodes])[:-1]).any()) if len(nodes) else False
+
+
+def _literal(published: Baskets) -> np.ndarray:
+    """Record * labels + label for every published label."""
+    return published.record_of_item * max(len(published.items.texts), 1) + published.items.codes
+
+
+def _above(published: Baskets, levels: Levels) -> Iterator[np.ndarray]:
+    """The same for labels that a record supports by another label above them."""
+    hierarchy, n_labels = levels.hierarchy, max(len(published.items.texts), 1)
+    meant = _meant(published, hierarchy)
+    label_at = np.full(len(hierarchy.parent), -1, dtype=np.int64)
+    for label, nodes in enumerate(meant):
+        if len(nodes) == 1:  # a label of several nodes is supported by nothing but itself
+            label_at[nodes[0]] = label
+    node_of = np.array([nodes[0] if len(nodes) == 1 else -1 for nodes in meant], dtype=np.int64)
+    node = node_of[published.items.codes]
+    known = node >= 0
+    record, node = published.record_of_item[known], node[known]
+    below = _possible(record, node, hierarchy, label_at)
+    if levels.original is not None:
+        below = _real(record, node, hierarchy, *levels.original)
+    for of_record, lower in below:
+        some = label_at[lower] >= 0
+        yield of_record[some] * n_labels + label_at[lower[some]]
+
+
+def _real(
+    record: np.ndarray, node: np.ndarray, hierarchy: Hierarchy, original: Baskets, rows: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Records with the nodes between their items and the label that each item is published as."""
+    n_leaves = len(hierarchy.leaves)
+    leaf = np.array([hierarchy.leaf_of[text] for text in original.items.texts], dtype=np.int64)
+    items = np.sort(original.record_of_item * n_leaves + leaf[original.items.codes], kind="stable")
+    begin = np.searchsorted(items, rows[record] * n_leaves + hierarchy.lo[node])
+    end = np.searchsorted(items, rows[record] * n_leaves + hierarchy.hi[node], side="right")
+    sizes = end - begin
+    place = np.arange(int(sizes.sum())) + np.repeat(begin - np.cumsum(sizes) + sizes, sizes)
+    record, top = np.repeat(record, sizes), np.repeat(node, sizes)
+    at = hierarchy.leaf_node[items[place] % n_leaves].astype(np.int64)
+    while len(at):
+        yield record, at
+        lower = at > top
+        record, top, at = record[lower], top[lower], hierarchy.parent[at[lower]].astype(np.int64)
+
+
+def _possible(
+    record: np.ndarray, node: np.ndarray, hierarchy: Hierarchy, label_at: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Records with the published nodes at or below their labels."""
+    last = hierarchy.leaf_node[hierarchy.hi]
+    for lower in np.flatnonzero(label_at >= 0):
+        has = (node <= lower) & (lower <= last[node])
+        yield record[has], np.full(int(has.sum()), lower)
+
+
+def _meant(published: Baskets, hierarchy: Hierarchy) -> list[list[int]]:
+    """The nodes that each published label may mean."""
+    texts = [str(text) for text in published.items.texts]
+    return [[0] if text == STAR else hierarchy.nodes_of_label.get(text, []) for text in texts]
 
 
 def km_verdict(

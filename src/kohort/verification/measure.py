@@ -83,7 +83,7 @@ class PublishedTable:
         rows: np.ndarray | slice,
         withheld: np.ndarray,
         class_sizes: np.ndarray,
-        pairs: Sequence[Pairs] | None = None,
+        pairs: Sequence[Pairs] = (),
     ) -> PublishedTable:
         """A published table, given its quasi-identifiers and what `read_column` read of them.
 
@@ -91,7 +91,8 @@ class PublishedTable:
         pairs  per column its labels with the original values, where these were counted and no record is
                withheld
         """
-        columns, counted = [], [None] * len(labels) if pairs is None else pairs
+        counted: Sequence[Pairs | None] = pairs or [None] * len(labels)
+        columns = []
         for shown, reading, pair in zip(labels, readings, counted):
             attribute = reading.attribute
             columns.append(

@@ -1,7 +1,7 @@
-"""Verification of a table in parts: each has whole classes, and is verified like a table of its own.
+"""What is found in the parts of a table, and the verdict on all of them: each part has whole classes.
 
-What is found in the parts is then united into one verdict. Costs and rules that compare with the whole table
-are given what they need to know of it: see `PartColumn`.
+A table in one place is one part. Costs and rules that compare with the whole table are given what they need
+to know of it: see `PartColumn`.
 """
 
 from __future__ import annotations
@@ -12,34 +12,39 @@ from fractions import Fraction
 from functools import reduce
 from math import fsum
 from operator import add
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from kohort.data.compact_column import CountedColumn
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import counted
 from kohort.problem.attribute import Attribute
-from kohort.tables.table import Table
-from kohort.verification.against_original import check_coverage, label_pairs
-from kohort.verification.as_written import AsWritten, cautions_of_spelling, compare_codes
-from kohort.verification.measure import COST_NAMES, PublishedTable, measure_costs
-from kohort.verification.people import persons_in_release
+from kohort.verification.as_written import cautions_of_spelling
+from kohort.verification.measure import COST_NAMES
 from kohort.verification.promises import Promise, Stated, stated
-from kohort.verification.reading import read_column
-from kohort.verification.tree import compare_tree
-from kohort.verification.unprotected import (
-    Certainty,
-    caution_about,
-    certain_classes,
-    certainty_of,
-    no_promise_at_all,
-)
+from kohort.verification.scale import compare_tree
+from kohort.verification.unprotected import Certainty, caution_about, no_promise_at_all
 from kohort.verification.verdict import Caution, Check, ModelVerdict, PeopleFound, Verdict
-from kohort.verification.verify import Verification
-from kohort.verification.verify_models import published_classes, verify_models
 
 _ADD_UP = ("discernibility", "hierarchical-discernibility", "suppressions")  # sums over records
+
+
+@dataclass(frozen=True, eq=False)
+class Verification:
+    """The verdict and, with the original at hand, what the release costs: every cost by its spec name.
+
+    loss             costs that are means over records are weighted by a column with the role weight, if any
+    unweighted_loss  these costs with all records counted alike; None without such a column
+    """
+
+    verdict: Verdict
+    loss: dict[str, float] | None = None
+    unweighted_loss: dict[str, float] | None = None
+
+    def cautioned(self, *cautions: Caution) -> Verification:
+        """The same with more cautions."""
+        return replace(self, verdict=self.verdict.cautioned(*cautions))
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,27 +52,29 @@ class PartDemands:
     """What is checked in every part of a table.
 
     attributes   the quasi-identifiers, of the whole table: what a label means, and how often values occur
-    sensitive    all sensitive columns, of the whole table
+    sensitive    all sensitive columns, of the whole table: counted, where parts are read elsewhere
     hierarchies  of sensitive columns, for models that compare values by them
     person       the column that says whose record it is; None: records are counted
     allowed      how many records may be withheld in the whole table
+    dropped      how many of these were left out, and are in no part
     overall      per sensitive column the people of the whole table by value, where people are counted and
                  classes compared with them; see `WholeFound.people`
     """
 
     attributes: tuple[Attribute, ...]
-    models: tuple[Stated, ...]
-    sensitive: Mapping[str, CountedColumn]
-    hierarchies: Mapping[str, Hierarchy]
-    orders: Mapping[str, Sequence[str]]
-    person: str | None
-    allowed: int
+    models: Sequence[Stated | Promise]
+    sensitive: Mapping[str, Any]
+    hierarchies: Mapping[str, Hierarchy] = field(default_factory=dict)
+    orders: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    person: str | None = None
+    allowed: int = 0
+    dropped: int = 0
     overall: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
 class WholeFound:
-    """What was found of a table as a whole.
+    """What was found of a table as a whole, where its parts do not show it.
 
     untouched  the columns that are published as they are
     unchanged  whether the records are those of the original in these columns, and in what was generalized
@@ -78,9 +85,9 @@ class WholeFound:
                evenly over their published records: with these, classes must have been compared
     """
 
-    untouched: Sequence[str]
-    unchanged: bool
-    columns: Check
+    untouched: Sequence[str] = ()
+    unchanged: bool = True
+    columns: Check | None = None
     n_people: int | None = None
     known: Mapping[str, int] = field(default_factory=dict)
     people: Mapping[str, Mapping[int, Fraction]] = field(default_factory=dict)
@@ -90,129 +97,85 @@ class WholeFound:
 class PartFound:
     """What was found in a part of a table.
 
-    loss       every cost of the part by itself
+    verdict    on the part alone; what is left to say of all parts together are withheld records and cautions
     certainty  per sensitive column how certain its values are, in records or people
-    counts     per sensitive column how often each value occurs
+    counts     per sensitive column how often each value occurs, where that is looked at
+    loss       every cost of the part by itself, where parts are united
     known      where people are counted: per sensitive column those in classes that reveal it for certain, as
                the original names them. They may be in other parts as well, so their numbers do not add up
     """
 
     verdict: Verdict
-    loss: dict[str, float]
-    certainty: dict[str, Certainty]
-    counts: dict[str, np.ndarray]
-    known: dict[str, np.ndarray] = field(default_factory=dict)
+    certainty: Mapping[str, Certainty]
+    counts: Mapping[str, np.ndarray]
+    loss: Mapping[str, float] = field(default_factory=dict)
+    known: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
-def verify_part(published: Table, original: Table, demands: PartDemands) -> PartFound:
-    """Measure every promise on a part of a published table that has whole classes, and compare the records.
-
-    original  the same records as they were, in the same order
-    """
-    attributes = [_of_part(attribute, original) for attribute in demands.attributes]
-    published = AsWritten(published, [attribute.name for attribute in attributes])
-    readings = [read_column(published.column(a.name), a) for a in attributes]
-    pairs = label_pairs(published, readings, slice(None))
-    persons = None
-    if demands.person is not None:
-        persons = persons_in_release(original, demands.person, slice(None))
-    classes = published_classes(
-        published,
-        [attribute.name for attribute in attributes],
-        demands.models,
-        hierarchies=demands.hierarchies,
-        orders=demands.orders,
-        persons=persons,
-        overall=demands.overall,
-    )
-    verdict = verify_models(
-        classes, demands.models, checks=check_coverage(readings, pairs), allowed=demands.allowed
-    )
-    starred = verdict.withheld > 0
-    withheld = classes.all_star_records if starred else np.zeros(published.n_records, dtype=bool)
-    sizes = classes.sizes[~classes.all_star] if starred else classes.sizes
-    shown = None if starred else pairs
-    table = PublishedTable.of(classes.columns, readings, slice(None), withheld, sizes, shown)
-    kept = ~classes.all_star if starred else np.ones(len(classes.sizes), dtype=bool)
-    columns = {name: published.sensitive_column(name) for name in demands.sensitive}
-    certainty, known = {}, {}
-    for name, column in columns.items():
-        of_values = classes.counts_of(column)
-        certainty[name] = certainty_of(of_values, kept, classes.how_many)
-        if demands.person is not None:
-            certain = certain_classes(of_values, kept)[classes.class_of_record]
-            known[name] = np.unique(original.arrow(demands.person).to_numpy()[certain])
-    counts = {name: np.bincount(c.codes, minlength=len(c.texts)) for name, c in columns.items()}
-    return PartFound(verdict, measure_costs(table), certainty, counts, known)
+ALONE = WholeFound()
+"""Of a table in one part everything is seen there."""
 
 
-def _of_part(attribute: Attribute, original: Table) -> Attribute:
-    column = attribute.column
-    assert isinstance(column, CountedColumn)
-    values = original.arrow(attribute.name)
-    part = column.part(values)
-    compare_codes(part, values)
-    return replace(attribute, column=part)
-
-
-def unite_parts(parts: Sequence[PartFound], demands: PartDemands, whole: WholeFound) -> Verification:
+def unite_parts(parts: Sequence[PartFound], demands: PartDemands, whole: WholeFound = ALONE) -> Verification:
     """The verdict on a table, and its costs, given what was found in its parts and of it as a whole."""
     for tree in (*(attribute.domain for attribute in demands.attributes), *demands.hierarchies.values()):
         if isinstance(tree, Hierarchy):
             compare_tree(tree)
     verdicts = [part.verdict for part in parts]
-    records, withheld = (sum(getattr(v, name) for v in verdicts) for name in ("records", "withheld"))
-    models = tuple(
-        _united_model(promise, [v.models[number] for v in verdicts])
-        for number, promise in enumerate(stated(demands.models))
+    alone = verdicts[0] if len(verdicts) == 1 else None
+    records, starred, counterfeits = (
+        sum(getattr(v, name) for v in verdicts) for name in ("records", "withheld", "counterfeits")
     )
-    smallest = min((v.smallest_class for v in verdicts if v.smallest_class is not None), default=None)
-    detail = f"Withheld: {withheld} of {counted(records, 'record')}; allowed: {demands.allowed}."
-    allowed = Check("withheld records", withheld <= demands.allowed, detail)
+    of_promises = zip(stated(demands.models), *(v.models for v in verdicts))
+    withheld = starred + demands.dropped
+    originals = counted(records - counterfeits + demands.dropped, "record")
+    detail = f"Withheld: {withheld} of {originals}; allowed: {demands.allowed}."
     verdict = Verdict(
         records=records,
         withheld=withheld,
         classes=sum(v.classes for v in verdicts),
-        smallest_class=smallest,
-        models=models,
+        smallest_class=min(
+            (v.smallest_class for v in verdicts if v.smallest_class is not None), default=None
+        ),
+        models=tuple(_united_model(promise, found) for promise, *found in of_promises),
         checks=(
-            allowed,
-            whole.columns,
-            *_united_checks(verdicts),
+            Check("withheld records", withheld <= demands.allowed, detail),
+            *(() if whole.columns is None else (whole.columns,)),
+            *(alone.checks if alone else _united_checks(verdicts)),
             *_conserved(parts, demands, whole),
-            *_people(demands),
+            *_people_counted(demands),
             *_same_people(parts, demands, whole),
         ),
-        violations=pa.table({}),
-        cautions=_cautions(parts, demands, whole) if all(model.holds for model in models) else (),
-        people=None if whole.n_people is None else PeopleFound(whole.n_people, _fewest(verdicts)),
+        violations=pa.concat_tables((v.violations for v in verdicts), promote_options="default"),
+        cautions=() if any(v.violations.num_rows for v in verdicts) else _cautions(parts, demands, whole),
+        people=_people(verdicts, whole),
+        risk=alone.risk if alone else None,
+        counterfeits=counterfeits,
     )
-    return Verification(verdict, _united_loss(parts, verdict) if verdict.holds else None)
+    measured = verdict.holds and all(part.loss for part in parts)
+    return Verification(verdict, _united_loss(parts, verdict) if measured else None)
 
 
 def _united_model(promise: Promise, found: Sequence[ModelVerdict]) -> ModelVerdict:
     measured = [verdict.measured for verdict in found if verdict.measured is not None]
     worst = min if promise.least_is_worst else max
-    first = found[0]
-    return ModelVerdict(
-        model=first.model,
-        attribute=first.attribute,
-        promise=first.promise,
-        asked=first.asked,
-        measured=worst(measured, default=None),
-        failing_classes=sum(verdict.failing_classes for verdict in found),
-        parameters=first.parameters,
-    )
+    failing = sum(verdict.failing_classes for verdict in found)
+    return replace(found[0], measured=worst(measured, default=None), failing_classes=failing)
 
 
 def _united_checks(verdicts: Sequence[Verdict]) -> list[Check]:
     """Each check of the parts once: one that failed, if any did."""
     found: dict[str, Check] = {}
-    for verdict in verdicts:
-        for check in verdict.checks:
-            if check.name != "withheld records" and (check.name not in found or check.holds is False):
-                found[check.name] = check
+    for check in (check for verdict in verdicts for check in verdict.checks):
+        if check.name not in found or check.holds is False:
+            found[check.name] = check
     return list(found.values())
+
+
+def _counts(parts: Sequence[PartFound], name: str) -> np.ndarray:
+    """How often each value of a sensitive column occurs in all parts."""
+    counts: np.ndarray = reduce(add, (part.counts[name] for part in parts))
+    return counts
 
 
 def _conserved(parts: Sequence[PartFound], demands: PartDemands, whole: WholeFound) -> list[Check]:
@@ -221,14 +184,13 @@ def _conserved(parts: Sequence[PartFound], demands: PartDemands, whole: WholeFou
     for name in whole.untouched:
         same = whole.unchanged
         if name in demands.sensitive:
-            found = reduce(add, (part.counts[name] for part in parts))
-            same = same and np.array_equal(found, demands.sensitive[name].counts)
+            same = same and np.array_equal(_counts(parts, name), demands.sensitive[name].counts)
         detail = f"Column {name!r} is as it was." if same else f"Column {name!r} was changed."
         checks.append(Check(f"column {name!r} conserved", same, detail))
     return checks
 
 
-def _people(demands: PartDemands) -> list[Check]:
+def _people_counted(demands: PartDemands) -> list[Check]:
     if demands.person is None:
         return []
     return [Check("people", True, f"People were counted, by {demands.person!r} of the original.")]
@@ -240,38 +202,34 @@ def _same_people(parts: Sequence[PartFound], demands: PartDemands, whole: WholeF
     for name, overall in demands.overall.items():
         total, shares = sum(overall.tolist()), whole.people.get(name, {})
         compared = {code: Fraction(n, total) for code, n in enumerate(overall.tolist()) if n}
-        seen = np.flatnonzero(reduce(add, (part.counts[name] for part in parts))).tolist()
+        seen = np.flatnonzero(_counts(parts, name)).tolist()
         same = compared == shares and seen == sorted(shares)
-        detail = (
-            f"Classes were compared with {'the' if same else 'other'} people of the release, by {name!r}."
-        )
+        which = "the" if same else "other"
+        detail = f"Classes were compared with {which} people of the release, by {name!r}."
         checks.append(Check(f"people by {name!r}", same, detail))
     return checks
 
 
-def _fewest(verdicts: Sequence[Verdict]) -> int | None:
-    """The people of the class that has the fewest."""
-    found = [v.people.smallest_class for v in verdicts if v.people is not None]
-    return min((people for people in found if people is not None), default=None)
+def _people(verdicts: Sequence[Verdict], whole: WholeFound) -> PeopleFound | None:
+    """The people of all parts, and of the class that has the fewest; None where records are counted."""
+    found = [verdict.people for verdict in verdicts if verdict.people is not None]
+    fewest = min((p.smallest_class for p in found if p.smallest_class is not None), default=None)
+    return PeopleFound(whole.n_people or found[0].number, fewest) if found else None
 
 
 def _cautions(parts: Sequence[PartFound], demands: PartDemands, whole: WholeFound) -> tuple[Caution, ...]:
     """Cautions about what no model protects, in records, or in people, each of whom counts once."""
-    cautions, whom = (
-        no_promise_at_all(stated(demands.models)),
-        "record" if whole.n_people is None else "person",
-    )
-    for name in demands.sensitive:
-        promised = any(promise.attribute == name for promise in stated(demands.models))
-        certainty = reduce(add, (p.certainty[name] for p in parts))
-        if whole.n_people is not None:
+    promises = stated(demands.models)
+    cautions, whom = no_promise_at_all(promises), "record" if parts[0].verdict.people is None else "person"
+    for name, column in demands.sensitive.items():
+        promised = any(promise.attribute == name for promise in promises)
+        certainty = reduce(add, (part.certainty[name] for part in parts))
+        if whole.n_people:
             certainty = replace(certainty, records=whole.n_people, known=whole.known.get(name, 0))
         found = caution_about(name, certainty, promised=promised, whom=whom)
         cautions += [] if found is None else [found]
-        column = demands.sensitive[name]
         if promised and column.kind == "string":
-            counts = reduce(add, (part.counts[name] for part in parts))
-            cautions += cautions_of_spelling(name, column.texts, counts)
+            cautions += cautions_of_spelling(name, column.texts, _counts(parts, name))
     return tuple(cautions)
 
 
@@ -281,10 +239,8 @@ def _united_loss(parts: Sequence[PartFound], verdict: Verdict) -> dict[str, floa
     loss = {}
     for name in COST_NAMES:
         costs = [part.loss[name] for part in parts]
-        if name in _ADD_UP:
-            loss[name] = fsum(costs)
-        else:
-            loss[name] = fsum(cost * share for cost, share in zip(costs, shares))
+        weighed = costs if name in _ADD_UP else [cost * share for cost, share in zip(costs, shares)]
+        loss[name] = fsum(weighed)
     kept = verdict.records - verdict.withheld
     loss["average-class-size"] = kept / verdict.classes if verdict.classes else float(verdict.records)
     # of a withheld record, a part counts its own records instead of those of the table

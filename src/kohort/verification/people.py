@@ -1,4 +1,8 @@
-"""People behind a published table: whose record each record is, whom of a population a class fits.
+"""People behind a published table: whose record each record is, and whom of a population a class fits.
+
+Records may be linked by a pseudonym. Then what is seen of a person is their history: the quasi-identifiers
+of all their records, slot by slot; without slots, an unordered bag of records. How many records there are,
+and in which slots, is a part of the history.
 
 Shares no code with the searches, which count people in other ways.
 """
@@ -10,25 +14,224 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import lcm
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kohort.data.column import Column
+from kohort.errors import counted
 from kohort.problem.attribute import Attribute
 from kohort.tables.table import Table
 from kohort.verification.covering import read_covering
-from kohort.verification.promises import Counts, Promise, Values
-from kohort.verification.promises.exact import LONG
+from kohort.verification.promises import OF_CLASSES, Counts, Promise, Values
+from kohort.verification.promises.promise import LONG
+from kohort.verification.two_files import EVENTS_OF_ALL, Eventless
+from kohort.verification.verdict import Check
+
+Promised = tuple[Promise, Column, Values]  # about the values of a column
 
 
-def persons_in_release(original: Table, name: str, rows: np.ndarray | slice) -> np.ndarray:
-    """A number for the person of each published record; records without a person count as one person's."""
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Whose records the published ones are: each is somebody else's, or nobody knows. Records are counted."""
+
+    are_people: ClassVar[bool] = False
+    may_withhold: ClassVar[bool] = True
+    """Whether a record with `*` everywhere says nothing of anybody."""
+    are_spread: ClassVar[bool] = False
+    """Whether in the whole table everybody counts once, spread evenly over their records."""
+
+    @property
+    def persons(self) -> np.ndarray:
+        """Per record a number for whose it is."""
+        raise NotImplementedError
+
+    def class_of_record(self, columns: Sequence[Column]) -> np.ndarray:
+        """The number of each record's class: those that look alike, in the order of what is published."""
+        number = np.zeros(len(columns[0]), dtype=np.int64)
+        size = 1
+        for column in columns:
+            width = max(len(column.texts), 1)
+            if size * width > 2**62:
+                number = _renumbered(number)
+                size = int(number.max()) + 1
+            number *= width
+            number += column.codes
+            size *= width
+        return _renumbered(number)
+
+    def lacking(self, column: str | None) -> np.ndarray:
+        """The records that have no value in a column, as everybody sees: those of people without events."""
+        return np.empty(0, dtype=np.int64)
+
+    def checks(self, class_of: np.ndarray, promised: Sequence[tuple[Promise, Column, Values]]) -> list[Check]:
+        """What else is checked, given the class of each record, and the promises about values."""
+        return []
+
+    def beside(self, genuine: np.ndarray) -> Units:
+        """The same among further records, where `genuine` is False, each of which is somebody else's."""
+        return self
+
+
+RECORDS = Units()
+"""Every record counts by itself."""
+
+
+@dataclass(frozen=True, eq=False)
+class Persons(Units):
+    """Records of which it is known whose they are: people are counted.
+
+    number  per record that of its person
+    """
+
+    are_people: ClassVar[bool] = True
+    are_spread: ClassVar[bool] = True
+    number: np.ndarray
+
+    @property
+    def persons(self) -> np.ndarray:
+        return self.number
+
+    def beside(self, genuine: np.ndarray) -> Units:
+        if genuine.all():
+            return self
+        found = np.empty(len(genuine), dtype=np.int64)
+        found[genuine] = self.number
+        found[~genuine] = int(self.number.max(initial=-1)) + 1 + np.arange(int((~genuine).sum()))
+        return Persons(found)
+
+
+def persons_in_release(original: Table, name: str, rows: np.ndarray | slice) -> Persons:
+    """The person of each published record; records without a person count as one person's."""
     encoded = original.arrow(name).combine_chunks().dictionary_encode()
     codes = pc.fill_null(encoded.indices.cast(pa.int64()), len(encoded.dictionary))
-    return codes.to_numpy(zero_copy_only=False)[rows]
+    return Persons(codes.to_numpy(zero_copy_only=False)[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Histories(Units):
+    """Linked records: people with the same history are a class, with all their records.
+
+    person     the column that links the records of a person
+    slots      the columns that say which of a person's records it is: one, or none
+    eventless  the records of people without events, where people and events were joined
+    """
+
+    are_people: ClassVar[bool] = True
+    may_withhold: ClassVar[bool] = False  # a history of stars still shows the number of records
+    person: Column
+    slots: Sequence[Column]
+    eventless: Eventless
+
+    @property
+    def persons(self) -> np.ndarray:
+        return self.person.codes
+
+    def class_of_record(self, columns: Sequence[Column]) -> np.ndarray:
+        seen = [column.codes for column in (*self.slots, *columns)]
+        if self.eventless.records.any():
+            seen.append(self.eventless.records.astype(np.int64))
+        return history_of_record(self.person.codes, None, seen)
+
+    def lacking(self, column: str | None) -> np.ndarray:
+        return self.eventless.lacking(column)
+
+    def checks(self, class_of: np.ndarray, promised: Sequence[tuple[Promise, Column, Values]]) -> list[Check]:
+        """Check that records are linked as they should be, and the models in every slot by itself."""
+        by_slot = [self._check_slot(slot, class_of, promised) for slot in self.slots if promised]
+        return [*self._check_links(), *by_slot]
+
+    def _check_links(self) -> list[Check]:
+        """Check that every published record has a pseudonym, and nobody two records in a slot."""
+        person = self.person
+        missing = int(person.counts[-1]) if person.has_null else 0
+        detail = (
+            f"{counted(missing, 'record has', 'records have')} no pseudonym in {person.name!r}."
+            if missing
+            else f"Every record has a pseudonym in {person.name!r}."
+        )
+        checks = [Check("linked records", not missing, detail)]
+        for slot in self.slots:
+            pairs = person.codes.astype(np.int64) * len(slot.texts) + slot.codes
+            twice = len(pairs) - len(np.unique(pairs))
+            detail = (
+                f"{counted(twice, 'record is', 'records are')} in the same slot of {slot.name!r} as another "
+                "one of the same person."
+                if twice
+                else f"Nobody has two records in one slot of {slot.name!r}."
+            )
+            checks.append(Check("slots", not twice, detail))
+        return checks
+
+    def _check_slot(self, slot: Column, class_of: np.ndarray, promised: Sequence[Promised]) -> Check:
+        """Check the models in every slot by itself: whoever knows a person's history may look at one slot."""
+        cells = class_of * len(slot.texts) + slot.codes
+        broken = [about[0].name for about in promised if not self._holds_in(cells, *about)]
+        detail = (
+            f"In some slot of some history, {', '.join(broken)} does not hold among the records there."
+            if broken
+            else "The models of sensitive values hold in every slot of every history by itself."
+        )
+        return Check("models slot by slot", not broken, detail)
+
+    def _holds_in(self, cells: np.ndarray, promise: Promise, column: Column, values: Values) -> bool:
+        present = np.ones(len(cells), dtype=bool)
+        present[self.lacking(promise.attribute)] = False
+        if not present.any():
+            return True
+        there, number = np.unique(cells[present], return_inverse=True)
+        counts = Counts.of_records(number, column.codes[present], len(there), len(values.texts))
+        return bool(OF_CLASSES[promise.name](promise, counts, values).holds.all())
+
+
+def linked(
+    published: Table, person: str, slot: str | None, eventless: Eventless = EVENTS_OF_ALL
+) -> Histories:
+    """The histories of a table whose records are linked by a column."""
+    names = [person] if slot is None else [person, slot]
+    published.require(names)
+    column, *slots = map(published.column, names)
+    return Histories(column, slots, eventless)
+
+
+def history_of_record(
+    persons: np.ndarray, slots: np.ndarray | None, columns: Sequence[np.ndarray]
+) -> np.ndarray:
+    """For each record a number for the history of its person, from 0 on; equal histories have the same.
+
+    columns  the quasi-identifiers in codes
+
+    Records are numbered by what is seen of them; a history is the sorted numbers of a person's records.
+    O(n log n), and Python touches each person once.
+    """
+    seen = np.zeros(len(persons), dtype=np.int64)
+    for codes in columns if slots is None else [slots, *columns]:
+        _, seen = np.unique(seen * (int(codes.max()) + 1) + codes, return_inverse=True)
+    order = np.lexsort([seen, persons])
+    starts = np.flatnonzero(np.diff(persons[order], prepend=-1))
+    ends = np.append(starts[1:], len(order))
+    in_order = np.ascontiguousarray(seen[order])
+    number_of: dict[bytes, int] = {}
+    history = np.empty(len(order), dtype=np.int64)
+    for start, end in zip(starts.tolist(), ends.tolist()):
+        key = in_order[start:end].tobytes()
+        history[order[start:end]] = number_of.setdefault(key, len(number_of))
+    return history
+
+
+def _renumbered(keys: np.ndarray) -> np.ndarray:
+    """Keys as numbers from 0 on without gaps, in the same order.
+
+    By a hash table of Arrow's, which works in a forked process, too. Those of Polars do not: they would wait
+    for threads that the process does not have.
+    """
+    encoded = pa.array(keys).dictionary_encode()
+    order = np.argsort(encoded.dictionary.to_numpy(), kind="stable")
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return rank[encoded.indices.to_numpy()]
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,8 +19,7 @@ from kohort.data.column import Column
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.problem.attribute import Attribute
-from kohort.verification.scale import Position, Scale, period, spelled
-from kohort.verification.tree import Tree, tree_of
+from kohort.verification.scale import Position, Scale, Tree, period, spelled, tree_of
 
 _NOBODY = (1, 0)  # an empty range
 

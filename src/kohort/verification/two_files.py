@@ -22,29 +22,34 @@ _KEY, _PERSON, _EVENT = "key", "person", "event"
 
 @dataclass(frozen=True, eq=False)
 class Eventless:
-    """Records of a joined table that stand for people without events, and the columns that they lack."""
+    """Which records of a joined table stand for people without events, and the columns that these lack."""
 
     records: np.ndarray
-    columns: frozenset[str]
+    columns: frozenset[str] = frozenset()
 
     def lacking(self, column: str | None) -> np.ndarray:
-        """Per record whether it has no value in the column, because there is no event."""
-        return self.records if column in self.columns else np.zeros(len(self.records), dtype=bool)
+        """The records without a value in the column, because there is no event."""
+        return np.flatnonzero(self.records) if column in self.columns else np.empty(0, dtype=np.int64)
+
+
+EVENTS_OF_ALL = Eventless(np.zeros(0, dtype=bool))
+"""No record stands for a person without events."""
 
 
 @dataclass(frozen=True, eq=False)
 class JoinedTables:
     """People and their events as one table: a record per event, and one per person without any.
 
-    Where the events are items, there is a record per person, with the list of their items.
+    Where the events are items, there is a record per person, with the list of their items. A table without
+    events is what it is.
 
     checks  whether everybody is among the people once, every event is that of one of them, and the tables
             have no columns that the joined table does not show
     """
 
     table: Table
-    eventless: Eventless | None
-    checks: tuple[Check, ...]
+    eventless: Eventless = EVENTS_OF_ALL
+    checks: tuple[Check, ...] = ()
 
 
 def join_tables(people: Table, events: Table, key: str, items: str | None) -> JoinedTables:
@@ -61,7 +66,7 @@ def join_tables(people: Table, events: Table, key: str, items: str | None) -> Jo
     found = found.sort_by([(_PERSON, "ascending"), (_EVENT, "ascending")])
     person, event = (found[name].combine_chunks() for name in (_PERSON, _EVENT))
     if items is not None:
-        return JoinedTables(_with_lists(people, events, items, person, event), None, checks)
+        return JoinedTables(_with_lists(people, events, items, person, event), checks=checks)
     others = [name for name in events.names if name not in people.names]
     columns = {name: take_records(people.arrow(name), person) for name in people.names}
     columns |= {name: take_records(events.arrow(name), event) for name in others}

@@ -1,63 +1,57 @@
-"""Verification: read a published table as a stranger would, and say which promises it keeps."""
+"""Verification: read a published table as a stranger would, and say which promises it keeps.
+
+A table in one place is one part; of a table on a cluster every worker verifies parts of whole classes, and
+the verdicts are united: see `parts`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kohort.data.arrow_values import record_weights
 from kohort.data.baskets import Baskets, read_baskets
+from kohort.data.compact_column import CountedColumn
 from kohort.data.hierarchy import Hierarchy
 from kohort.problem.attribute import Attribute
 from kohort.problem.roles import Roles
 from kohort.tables.table import Table
-from kohort.verification.against_original import check_columns_alone
+from kohort.verification.against_original import Original, check_columns_alone, check_coverage, label_pairs
 from kohort.verification.alignment import Alignment, align
 from kohort.verification.as_written import AsWritten, compare_codes
-from kohort.verification.averages import Read, lost_squares, read_averages
 from kohort.verification.classes import PublishedClasses
-from kohort.verification.counterfeits import counting_people, numbered_apart, set_apart
-from kohort.verification.demands import Demands, Original
-from kohort.verification.items import Holders, holders_of, verify_baskets, with_items
-from kohort.verification.local_support import Levels
+from kohort.verification.counterfeits import counting_people, set_apart
+from kohort.verification.items import Holders, Levels, holders_of, verify_baskets, with_items
 from kohort.verification.measure import BY_RECORD, MEANS, PublishedTable, measure_costs
+from kohort.verification.parts import PartDemands, PartFound, Verification
+from kohort.verification.people import RECORDS, Units, linked, persons_in_release
 from kohort.verification.promises import Promise, stated, stated_items
-from kohort.verification.treated import check_hidden, check_perturbed
-from kohort.verification.tree import compare_tree
-from kohort.verification.two_files import Eventless
-from kohort.verification.verdict import Caution, Check, Verdict
-from kohort.verification.verify_models import Judge
-from kohort.verification.whose_records import whose_records
+from kohort.verification.reading import read_column
+from kohort.verification.scale import compare_tree
+from kohort.verification.treated import Read, check_hidden, check_perturbed, lost_squares, read_averages
+from kohort.verification.two_files import EVENTS_OF_ALL, Eventless
+from kohort.verification.verdict import Check, Verdict
+from kohort.verification.verify_models import judge, published_classes, verify_models
 
+if TYPE_CHECKING:
+    from kohort.statement import Statement
 
-@dataclass(frozen=True, eq=False)
-class Verification:
-    """The verdict and, with the original at hand, what the release costs: every cost by its spec name.
-
-    loss             costs that are means over records are weighted by a column with the role weight, if any
-    unweighted_loss  these costs with all records counted alike; None without such a column
-    """
-
-    verdict: Verdict
-    loss: dict[str, float] | None = None
-    unweighted_loss: dict[str, float] | None = None
-
-    def cautioned(self, *cautions: Caution) -> Verification:
-        """The same with more cautions."""
-        return replace(self, verdict=self.verdict.cautioned(*cautions))
+_NO_HIERARCHIES: Mapping[str, Hierarchy] = MappingProxyType({})
 
 
 def verify(
     published: Table,
-    demands: Demands,
+    demands: Statement,
     original: Original | None = None,
     *,
-    hierarchies: Mapping[str, Hierarchy] | None = None,
-    eventless: Eventless | None = None,
-    population: Sequence[Attribute] | None = None,
+    hierarchies: Mapping[str, Hierarchy] = _NO_HIERARCHIES,
+    eventless: Eventless = EVENTS_OF_ALL,
+    population: Sequence[Attribute] = (),
     checks: Sequence[Check] = (),
 ) -> Verification:
     """Measure every promise on the published table; with the original, compare the two and measure costs.
@@ -67,7 +61,7 @@ def verify(
     population   the quasi-identifiers of everybody whom promises compare the table with
     checks       what else was checked, as a part of the verdict
     """
-    for tree in _hierarchies(demands, original, hierarchies or {}):
+    for tree in _hierarchies(demands, original, hierarchies):
         compare_tree(tree)
     published, original, averages = _read(published, demands, original)
     shown = _shown_items(published, demands)
@@ -77,39 +71,98 @@ def verify(
     treated = _treated(published, demands, original, found)
     found = replace(found, checks=(*checks, *averages, *apart.checks, *found.checks, *treated))
     roles = demands.roles if original is None else original.roles
+    holders = None if shown is None else _holders(published, demands, shown)
     if shown is not None and not roles.having("quasi-identifier"):
         levels = _levels(demands, original, found)
-        holders = _holders(published, demands, shown)
         verdict = _baskets_verdict(shown, _known_items(demands, holders), roles, found, levels, holders)
         return Verification(verdict, _basket_loss(verdict, found))
-    linked = demands.linked_by is not None
-    whose = whose_records(stated(demands.table_models), roles, original, found, linked=linked)
+    whose = _whose_records(demands, roles, original, found)
     number = apart.number or found.counterfeits
-    judge = Judge(
-        demands,
-        roles,
-        whose.models,
-        _dropped(published.n_records - number, demands, original),
-        (*found.checks, *whose.checks, *_sampled(published, demands, original)),
-        {"hierarchies": hierarchies, "eventless": eventless, "population": population},
-    )
-    classes, verdict = judge.judged(published, numbered_apart(whose.persons, apart.genuine), number)
-    if apart.genuine is not None:  # numbers of people, and every cost, are those of people alone
-        classes, alone = judge.of_numbers().judged(apart.published, whose.persons)
+    dropped = _dropped(published.n_records - number, demands, original)
+    checks = (*found.checks, *whose.checks, *_sampled(published, demands, original))
+
+    def judged(
+        table: Table, models: Sequence[Promise], units: Units, counterfeits: int = 0
+    ) -> tuple[PublishedClasses, Verdict]:
+        """The classes of some records, and the verdict on them; `counterfeits` of them are nobody's."""
+        if demands.linked_by is not None:
+            units = linked(table, demands.linked_by, demands.slot, eventless)
+        classes = published_classes(
+            table,
+            roles.having("quasi-identifier"),
+            models,
+            hierarchies=hierarchies,
+            orders=demands.orders,
+            units=units,
+            population=population,
+        )
+        verdict = verify_models(
+            classes,
+            models,
+            suppression=demands.suppression,
+            dropped=dropped,
+            checks=checks,
+            sensitive=[table.sensitive_column(n) for n in roles.having("sensitive") if n in table.names],
+            counterfeits=counterfeits,
+        )
+        return classes, verdict
+
+    classes, verdict = judged(published, whose.models, whose.units.beside(apart.genuine), number)
+    if apart.number:  # numbers of people, and every cost, are those of people alone
+        of_numbers = [model for model in whose.models if model.attribute is None]
+        classes, alone = judged(apart.published, of_numbers, whose.units)
         verdict = counting_people(verdict, alone)
     if shown is not None and demands.km is not None:
-        holders = _holders(published, demands, shown)
         levels = _levels(demands, original, found)
         verdict = with_items(verdict, classes, shown, _known_items(demands, holders), holders, levels)
-    table = _table(verdict, classes, found)
-    if table is None or (demands.sample < 1 and original is not None and original.rows is None):
+    if not _is_measured(verdict, demands, original, found):
         return Verification(verdict)
+    table = _beside_original(verdict, classes, found)
     loss = _loss(table, original, found) | _squares(demands, original, found, classes)
-    return Verification(verdict, loss, _unweighted_loss(table, original, found))
+    return Verification(verdict, loss, _unweighted_loss(table, original))
+
+
+def verify_part(published: Table, original: Table, demands: PartDemands) -> PartFound:
+    """Measure every promise on a part of a published table that has whole classes, and compare the records.
+
+    original  the same records as they were, in the same order
+    """
+    attributes = [_of_part(attribute, original) for attribute in demands.attributes]
+    names = [attribute.name for attribute in attributes]
+    published = AsWritten(published, names)
+    readings = [read_column(published.column(a.name), a) for a in attributes]
+    pairs = label_pairs(published, readings, slice(None))
+    units, persons = RECORDS, np.empty(0)
+    if demands.person is not None:
+        units = persons_in_release(original, demands.person, slice(None))
+        persons = original.arrow(demands.person).to_numpy()
+    classes = published_classes(
+        published,
+        names,
+        demands.models,
+        hierarchies=demands.hierarchies,
+        orders=demands.orders,
+        units=units,
+        overall=demands.overall,
+    )
+    columns = [published.sensitive_column(name) for name in demands.sensitive]
+    checks = check_coverage(readings, pairs)
+    found = judge(classes, demands, columns, checks=checks, persons=persons)
+    aligned = Alignment(slice(None), tuple(checks), readings=readings, pairs=pairs)
+    return replace(found, loss=measure_costs(_beside_original(found.verdict, classes, aligned)))
+
+
+def _of_part(attribute: Attribute, original: Table) -> Attribute:
+    column = attribute.column
+    assert isinstance(column, CountedColumn)
+    values = original.arrow(attribute.name)
+    part = column.part(values)
+    compare_codes(part, values)
+    return replace(attribute, column=part)
 
 
 def _hierarchies(
-    demands: Demands, original: Original | None, sensitive: Mapping[str, Hierarchy]
+    demands: Statement, original: Original | None, sensitive: Mapping[str, Hierarchy]
 ) -> list[Hierarchy]:
     """Every hierarchy that something is looked up in."""
     found: list[object] = [*sensitive.values()]
@@ -121,7 +174,7 @@ def _hierarchies(
     return [tree for tree in found if isinstance(tree, Hierarchy)]
 
 
-def _read(published: Table, demands: Demands, original: Original | None) -> Read:
+def _read(published: Table, demands: Statement, original: Original | None) -> Read:
     """The published table as it is written, means in it as intervals; codes of the original are compared."""
     if original is not None:
         for attribute in original.attributes:
@@ -131,14 +184,14 @@ def _read(published: Table, demands: Demands, original: Original | None) -> Read
     return (AsWritten(table, names) if checks else table), known, checks
 
 
-def _shown_items(published: Table, demands: Demands) -> Baskets | None:
+def _shown_items(published: Table, demands: Statement) -> Baskets | None:
     if demands.items is None:
         return None
     return read_baskets(published, demands.items.column, separator=demands.items.separator)
 
 
 def _compared(
-    published: Table, demands: Demands, original: Original | None, shown: Baskets | None
+    published: Table, demands: Statement, original: Original | None, shown: Baskets | None
 ) -> Alignment:
     """Align published records with their originals; without an original, check the columns alone."""
     if original is None:
@@ -146,7 +199,9 @@ def _compared(
     return align(published, original, demands, shown)
 
 
-def _treated(published: Table, demands: Demands, original: Original | None, found: Alignment) -> list[Check]:
+def _treated(
+    published: Table, demands: Statement, original: Original | None, found: Alignment
+) -> list[Check]:
     """What can be seen of masks, pseudonyms, noise and the like in the published columns."""
     before = None if original is None else original.dataset
     perturbed = [
@@ -156,7 +211,44 @@ def _treated(published: Table, demands: Demands, original: Original | None, foun
     return [*check_hidden(published, before, demands.treatments), *perturbed]
 
 
-def _dropped(n_published: int, demands: Demands, original: Original | None) -> int:
+@dataclass(frozen=True, eq=False)
+class _Whose:
+    """What is known of the people behind the published records, and what can be checked so.
+
+    checks  what was counted, in words
+    """
+
+    units: Units
+    models: Sequence[Promise]
+    checks: tuple[Check, ...] = ()
+
+
+def _whose_records(demands: Statement, roles: Roles, original: Original | None, found: Alignment) -> _Whose:
+    """Find whose records are published; without a column of persons, every record is another person's.
+
+    Linked records say themselves whose they are.
+
+    Where the originals of the records are not known for certain, people cannot be counted. Then only models
+    are checked that are necessary for people, too: k people have k records, and different values are the same
+    ones. Of shares, records say nothing about people.
+    """
+    name, models = roles.only("person"), stated(demands.table_models)
+    if name is None or demands.linked_by is not None:
+        return _Whose(RECORDS, models)
+    if original is not None and found.rows is not None and found.sure:
+        detail = f"People were counted, by {name!r} of the original."
+        units = persons_in_release(original.dataset, name, found.rows)
+        return _Whose(units, models, (Check("people", True, detail),))
+    checked = [model for model in models if model.is_necessary_for_people]
+    left_out = sorted({model.name for model in models if model not in checked})
+    needed = "the original" if original is None else "an order file"
+    detail = f"Records were counted; people cannot be counted without {needed}, and may be fewer."
+    if left_out:
+        detail += f" Not checked, as it is about people: {', '.join(left_out)}."
+    return _Whose(RECORDS, checked, (Check("people", None, detail),))
+
+
+def _dropped(n_published: int, demands: Statement, original: Original | None) -> int:
     """How many records were left out; where none may be, their number is a check of its own.
 
     n_published  without counterfeits
@@ -166,7 +258,7 @@ def _dropped(n_published: int, demands: Demands, original: Original | None) -> i
     return max(_expected_records(demands, original) - n_published, 0)
 
 
-def _expected_records(demands: Demands, original: Original) -> int:
+def _expected_records(demands: Statement, original: Original) -> int:
     """How many records there are to publish: all of the original, or those of a sample of it.
 
     The publisher, who states which records are which, compares with the sample itself.
@@ -176,7 +268,7 @@ def _expected_records(demands: Demands, original: Original) -> int:
     return n_records if drawn else int(Fraction(str(demands.sample)) * n_records)
 
 
-def _sampled(published: Table, demands: Demands, original: Original | None) -> list[Check]:
+def _sampled(published: Table, demands: Statement, original: Original | None) -> list[Check]:
     """Whether a sample is no larger than asked for."""
     if original is None or demands.sample == 1 or original.rows is not None:
         return []
@@ -188,7 +280,7 @@ def _sampled(published: Table, demands: Demands, original: Original | None) -> l
     return [Check("sample", published.n_records <= most, detail)]
 
 
-def _levels(demands: Demands, original: Original | None, found: Alignment) -> Levels | None:
+def _levels(demands: Statement, original: Original | None, found: Alignment) -> Levels | None:
     """What tells which labels lie above which items: the original, or the hierarchy that is given."""
     if original is not None and original.items is not None:
         assert not isinstance(found.rows, slice)
@@ -198,7 +290,7 @@ def _levels(demands: Demands, original: Original | None, found: Alignment) -> Le
     return Levels(given, None) if isinstance(given, Hierarchy) else None
 
 
-def _known_items(demands: Demands, holders: Holders | None) -> Promise:
+def _known_items(demands: Statement, holders: Holders | None) -> Promise:
     """What is promised to whoever knows items; beside sensitive ones, these are the others."""
     assert demands.km is not None
     return stated_items(demands.km, sensitive=holders is not None and holders.promise.attribute is None)
@@ -223,7 +315,7 @@ def _baskets_verdict(
     )
 
 
-def _holders(published: Table, demands: Demands, shown: Baskets) -> Holders | None:
+def _holders(published: Table, demands: Statement, shown: Baskets) -> Holders | None:
     """Who holds what is sensitive in the published table; None where nothing is promised about that."""
     if demands.confidence is None or demands.items is None:
         return None
@@ -238,17 +330,22 @@ def _basket_loss(verdict: Verdict, found: Alignment) -> dict[str, float] | None:
     return {"ncp": found.items_ncp} if verdict.holds and found.items_ncp is not None else None
 
 
-def _table(verdict: Verdict, classes: PublishedClasses, found: Alignment) -> PublishedTable | None:
-    """The published table beside its original, as costs see it; None where it has none, or fails."""
-    if found.rows is None or not verdict.holds:
-        return None
+def _is_measured(verdict: Verdict, demands: Statement, original: Original | None, found: Alignment) -> bool:
+    """Whether costs are measured: the promises hold, and it is known which records may be which originals."""
+    drawn = demands.sample == 1 or original is None or original.rows is not None
+    return verdict.holds and found.rows is not None and drawn
+
+
+def _beside_original(verdict: Verdict, classes: PublishedClasses, found: Alignment) -> PublishedTable:
+    """The published table beside its original, as costs see it."""
+    assert found.rows is not None
     n_records, n_published = len(found.readings[0].attribute.column), len(classes.columns[0])
     withheld = np.full(n_records, n_published < n_records)
     starred = verdict.withheld > n_records - n_published
     if starred or n_published < n_records:
         withheld[found.rows] = classes.all_star_records if starred else False
     sizes = classes.sizes[~classes.all_star] if starred else classes.sizes
-    pairs = found.pairs if found.pairs and not withheld.any() else None
+    pairs = () if withheld.any() else found.pairs
     return PublishedTable.of(classes.columns, found.readings, found.rows, withheld, sizes, pairs)
 
 
@@ -263,7 +360,7 @@ def _loss(table: PublishedTable, original: Original | None, found: Alignment) ->
 
 
 def _squares(
-    demands: Demands, original: Original | None, found: Alignment, classes: PublishedClasses
+    demands: Statement, original: Original | None, found: Alignment, classes: PublishedClasses
 ) -> dict[str, float]:
     """The share of the variance of numbers that is lost, where it is asked for or means are published."""
     asked = demands.cost == "squares" or any(how != "interval" for how in demands.publish.values())
@@ -273,9 +370,7 @@ def _squares(
     return {} if lost is None else {"squares": lost}
 
 
-def _unweighted_loss(
-    table: PublishedTable, original: Original | None, found: Alignment
-) -> dict[str, float] | None:
+def _unweighted_loss(table: PublishedTable, original: Original | None) -> dict[str, float] | None:
     """The costs that weights change as they would be without them; None where records have none."""
     if _weights(original) is None:
         return None

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from kohort.data.column import Column
+from kohort.data.counting import count_codes
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, counted
 from kohort.problem.attribute import Attribute
-from kohort.problem.roles import Roles
 from kohort.tables.table import Table
-from kohort.verification.as_written import cautions_of_spelling
 from kohort.verification.classes import PublishedClasses
-from kohort.verification.demands import Demands
-from kohort.verification.histories import PublishedHistories
-from kohort.verification.people import CountedPeople
+from kohort.verification.parts import PartDemands, PartFound, unite_parts
+from kohort.verification.people import RECORDS, CountedPeople, Units
 from kohort.verification.promises import OF_TABLES, Counts, Judged, Promise, Stated, Values, stated
-from kohort.verification.two_files import Eventless
-from kohort.verification.unprotected import caution_about, certainty_of, no_promise_at_all
-from kohort.verification.verdict import Caution, Check, ClassRisk, ModelVerdict, PeopleFound, Verdict
+from kohort.verification.unprotected import certain_classes, certainty_of
+from kohort.verification.verdict import Check, ClassRisk, ModelVerdict, PeopleFound, Verdict
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 def published_classes(
@@ -32,24 +31,17 @@ def published_classes(
     quasi_identifiers: Sequence[str],
     models: Sequence[Stated | Promise],
     *,
-    hierarchies: Mapping[str, Hierarchy] | None = None,
-    orders: Mapping[str, Sequence[str]] | None = None,
-    persons: np.ndarray | None = None,
-    linked_by: str | None = None,
-    slot: str | None = None,
-    eventless: Eventless | None = None,
-    population: Sequence[Attribute] | None = None,
-    overall: Mapping[str, np.ndarray] | None = None,
+    hierarchies: Mapping[str, Hierarchy] = _NOTHING,
+    orders: Mapping[str, Sequence[str]] = _NOTHING,
+    units: Units = RECORDS,
+    population: Sequence[Attribute] = (),
+    overall: Mapping[str, np.ndarray] = _NOTHING,
 ) -> PublishedClasses:
     """The classes of a published table and the sensitive columns that the models look at.
 
-    persons    per published record a number for whose it is, where that is known and people are to be counted
-    linked_by  the column that links the records of a person, if one does: then a class is a history, and
-               people are counted by this column
-    slot       of linked records: the column that says which one of a person's it is, if there is one
-    eventless  of linked records that were joined from people and events: the people without any
+    units       whose the records are, where that is known
     population  the quasi-identifiers of everybody whom promises compare the table with
-    overall    of a part of a table: per sensitive column the people of the whole table by value
+    overall     of a part of a table: per sensitive column the people of the whole table by value
     """
     if not quasi_identifiers:
         raise InputError("There is no quasi-identifier: name at least one column that others may know.")
@@ -57,28 +49,22 @@ def published_classes(
     sensitive, values = {}, {}
     for name in sorted({p.attribute for p in stated(models) if p.attribute is not None}):
         column = published.sensitive_column(name)
-        if orders and name in orders:
+        if name in orders:
             column = column.in_order(orders[name])
         sensitive[name] = column
-        tree, whole = (hierarchies or {}).get(name), (overall or {}).get(name)
-        if whole is None:
-            whole = column.counts if persons is None else _people_by_value(column, persons)
-        values[name] = Values(column.texts, whole, column.ordered, tree)
+        whole = overall[name] if name in overall else _overall(column, units)
+        values[name] = Values(column.texts, whole, column.ordered, hierarchies.get(name))
     columns = [published.column(name) for name in quasi_identifiers]
-    if linked_by is None:
-        return PublishedClasses(columns, sensitive, values, persons, population)
-    published.require([linked_by, *([] if slot is None else [slot])])
-    slots = None if slot is None else published.column(slot)
-    person = published.column(linked_by)
-    return PublishedHistories(
-        columns, sensitive, values, person.codes, person=person, slot=slots, eventless=eventless
-    )
+    return PublishedClasses(columns, sensitive, values, units, population)
 
 
-def _people_by_value(column: Column, persons: np.ndarray) -> np.ndarray:
+def _overall(column: Column, units: Units) -> np.ndarray:
     """How often each value occurs in the whole table, every person spread evenly over their records."""
+    if not units.are_spread:
+        return column.counts
     n_values = len(column.texts)
-    counts = CountedPeople(np.zeros(len(persons), dtype=np.int64), persons, 1).spread(column.codes, n_values)
+    everybody = np.zeros(len(column), dtype=np.int64)
+    counts = CountedPeople(everybody, units.persons, 1).spread(column.codes, n_values)
     overall = np.zeros(n_values, dtype=counts.count.dtype)
     overall[counts.value_of] = counts.count
     return overall
@@ -92,113 +78,105 @@ def verify_models(
     dropped: int = 0,
     checks: Sequence[Check] = (),
     sensitive: Sequence[Column] = (),
-    allowed: int | None = None,
     counterfeits: int = 0,
 ) -> Verdict:
-    """Measure every model on every class, and find what no model protects in the `sensitive` columns.
+    """The verdict on classes alone: every model, and what no model protects in the `sensitive` columns.
 
-    Records that are `*` everywhere count as withheld as long as they and the `dropped` ones are no more than
-    the share `suppression`, or than `allowed`, which is given for a part of a table. Either way they must
-    satisfy the models together, as a class does: anybody who fits no class is known to be one of them. The
-    share is not about `counterfeits`, which may be among the records. Takes about the time of one group-by
-    per sensitive attribute.
+    suppression   the share of records that may be withheld; it is not about `counterfeits`
+    counterfeits  how many of the records are nobody's
     """
-    promises = stated(models)
+    originals = len(classes.columns[0]) - counterfeits + dropped
+    demands = PartDemands(
+        (),
+        models,
+        {column.name: column for column in sensitive},
+        allowed=int(Fraction(str(suppression)) * originals),
+        dropped=dropped,
+    )
+    found = judge(classes, demands, sensitive, checks=checks, counterfeits=counterfeits)
+    return unite_parts([found], demands).verdict
+
+
+_UNNAMED = np.empty(0)
+
+
+def judge(
+    classes: PublishedClasses,
+    demands: PartDemands,
+    sensitive: Sequence[Column],
+    *,
+    checks: Sequence[Check] = (),
+    counterfeits: int = 0,
+    persons: np.ndarray = _UNNAMED,
+) -> PartFound:
+    """Measure every model on the classes of a part, and how certain its sensitive values are.
+
+    Records that are `*` everywhere count as withheld as long as they and the dropped ones are no more than
+    allowed. Either way they must satisfy the models together, as a class does: anybody who fits no class is
+    known to be one of them. Takes about the time of one group-by per sensitive attribute.
+
+    sensitive  the sensitive columns of the part
+    persons    per record its person, as the original names them, where parts of people are united
+    """
+    promises = stated(demands.models)
     if sensitive and all(promise.attribute is None for promise in promises):
         classes.count_with(sensitive[0])
     counts = [classes.counts(promise) for promise in promises]
     found = [classes.judged(*each) for each in zip(promises, counts)]
     holds = np.array([judged.holds for judged in found])
-    records = len(classes.columns[0])
-    originals = records - counterfeits + dropped
-    if allowed is None:
-        allowed = int(Fraction(str(suppression)) * originals)
-    withheld = _withheld_classes(classes, holds, allowed - dropped)
+    withheld = _withheld_classes(classes, holds, demands.allowed - demands.dropped)
     kept = ~withheld
     n_withheld = int(classes.sizes[withheld].sum())
-    return Verdict(
-        records=records,
-        withheld=n_withheld + dropped,
+    members = classes.members[kept]
+    models = [_model_verdict(classes, *each, kept) for each in zip(promises, found)]
+    verdict = Verdict(
+        records=len(classes.columns[0]),
+        withheld=n_withheld,
         classes=int(kept.sum()),
         smallest_class=int(classes.sizes[kept].min()) if kept.any() else None,
-        people=_people_in(classes, kept),
-        risk=_risk(classes, kept),
+        people=_people_in(classes, members),
+        risk=ClassRisk(1 / int(members.min()), len(members) / int(members.sum())) if len(members) else None,
         counterfeits=counterfeits,
-        models=tuple(
-            _model_verdict(classes, promise, judged, kept) for promise, judged in zip(promises, found)
-        ),
+        models=tuple(models),
         checks=(
-            _withheld_check(n_withheld + dropped, originals, allowed),
             *_starred_checks(promises, holds, withheld, n_withheld),
             *classes.own_checks(promises),
             *checks,
         ),
         violations=_violations(classes, promises, holds),
-        cautions=() if (~holds).any() else _cautions(classes, promises, counts, kept, sensitive),
     )
+    spelled = [c for c in sensitive if c.is_part or (c.kind == "string" and c.name in classes.sensitive)]
+    of_values = {column.name: count_codes(column, len(column.texts)) for column in spelled}
+    certainty, known = {}, {}
+    for column in sensitive if holds.all() else ():
+        having = np.flatnonzero(classes.having(column.name))
+        in_classes = _counts_of(classes, column, promises, counts)
+
+        def how_many(chosen: np.ndarray, having: np.ndarray = having) -> int:
+            among = np.zeros(len(classes.sizes), dtype=bool)
+            among[having] = chosen
+            return classes.how_many(among)
+
+        certainty[column.name] = certainty_of(in_classes, kept[having], how_many)
+        if len(persons):
+            certain = certain_classes(in_classes, kept)[classes.class_of_record]
+            known[column.name] = np.unique(persons[certain])
+    return PartFound(verdict, certainty, of_values, known=known)
 
 
-@dataclass(frozen=True, eq=False)
-class Judge:
-    """Judges records of a release by the models.
-
-    dropped  how many records were left out
-    checks   what else was checked
-    context  what the classes are read with
-    """
-
-    demands: Demands
-    roles: Roles
-    models: Sequence[Promise]
-    dropped: int
-    checks: Sequence[Check]
-    context: Mapping[str, Any]
-
-    def of_numbers(self) -> Judge:
-        """The same for the models that are about numbers of people alone, not about values."""
-        return replace(self, models=[model for model in self.models if model.attribute is None])
-
-    def judged(
-        self, table: Table, persons: np.ndarray | None, counterfeits: int = 0
-    ) -> tuple[PublishedClasses, Verdict]:
-        """The classes of the records, and the verdict on them; `counterfeits` of them are nobody's."""
-        classes = published_classes(
-            table,
-            self.roles.having("quasi-identifier"),
-            self.models,
-            orders=self.demands.orders,
-            linked_by=self.demands.linked_by,
-            slot=self.demands.slot,
-            persons=persons,
-            **self.context,
-        )
-        sensitive = [n for n in self.roles.having("sensitive") if n in table.names]
-        verdict = verify_models(
-            classes,
-            self.models,
-            suppression=self.demands.suppression,
-            dropped=self.dropped,
-            checks=self.checks,
-            sensitive=[table.sensitive_column(name) for name in sensitive],
-            counterfeits=counterfeits,
-        )
-        return classes, verdict
+def _counts_of(
+    classes: PublishedClasses, column: Column, promises: Sequence[Promise], counts: Sequence[Counts]
+) -> Counts:
+    """How often the values of a column occur in each class: as a promise was judged by them, if one was."""
+    of_promise = [of for promise, of in zip(promises, counts) if promise.attribute == column.name]
+    return of_promise[0] if of_promise and not classes.units.are_people else classes.counts_of(column)
 
 
-def _people_in(classes: PublishedClasses, kept: np.ndarray) -> PeopleFound | None:
-    """How many people there are, and in the smallest class; None where they are not known."""
-    if classes.counted_people is None or classes.people is None:
+def _people_in(classes: PublishedClasses, members: np.ndarray) -> PeopleFound | None:
+    """How many people there are, and in the smallest class; None where records are counted."""
+    if not classes.units.are_people:
         return None
-    smallest = int(classes.people[kept].min()) if kept.any() else None
-    return PeopleFound(classes.counted_people.n_people, smallest)
-
-
-def _risk(classes: PublishedClasses, kept: np.ndarray) -> ClassRisk | None:
-    """One over the size of each class, highest and on average over its records or people."""
-    sizes = (classes.sizes if classes.people is None else classes.people)[kept]
-    if not len(sizes):
-        return None
-    return ClassRisk(1 / int(sizes.min()), len(sizes) / int(sizes.sum()))
+    return PeopleFound(classes.counted_people.n_people, int(members.min()) if len(members) else None)
 
 
 def _withheld_classes(classes: PublishedClasses, holds: np.ndarray, allowed: int) -> np.ndarray:
@@ -212,35 +190,6 @@ def _withheld_classes(classes: PublishedClasses, holds: np.ndarray, allowed: int
     return withheld
 
 
-def _cautions(
-    classes: PublishedClasses,
-    promises: Sequence[Promise],
-    counts: Sequence[Counts],
-    kept: np.ndarray,
-    sensitive: Sequence[Column],
-) -> tuple[Caution, ...]:
-    """Cautions about what no promise protects; `counts` are those that each promise was judged by."""
-    cautions = no_promise_at_all(promises)
-    for column in sensitive:
-        counted = [of for promise, of in zip(promises, counts) if promise.attribute == column.name]
-        known = bool(counted) and classes.people is None
-        of_values = counted[0] if known else classes.counts_of(column)
-        whom = "record" if classes.people is None else "person"
-        having = np.flatnonzero(classes.having(column.name))
-
-        def how_many(chosen: np.ndarray, having: np.ndarray = having) -> int:
-            among = np.zeros(len(classes.sizes), dtype=bool)
-            among[having] = chosen
-            return classes.how_many(among)
-
-        certainty = certainty_of(of_values, kept[having], how_many)
-        found = caution_about(column.name, certainty, promised=bool(counted), whom=whom)
-        cautions += [] if found is None else [found]
-        if counted and column.kind == "string":
-            cautions += cautions_of_spelling(column.name, column.texts, column.counts)
-    return tuple(cautions)
-
-
 def _model_verdict(
     classes: PublishedClasses, promise: Promise, judged: Judged, kept: np.ndarray
 ) -> ModelVerdict:
@@ -249,19 +198,11 @@ def _model_verdict(
     return ModelVerdict(
         model=promise.name,
         attribute=promise.attribute,
-        promise=promise.words if classes.people is None else promise.other_words,
+        promise=promise.other_words if classes.units.are_people else promise.words,
         asked=judged.asked,
         measured=judged.measured(chosen),
         failing_classes=int((~judged.holds & kept).sum()),
         parameters=dict(promise.parameters),
-    )
-
-
-def _withheld_check(withheld: int, records: int, allowed: int) -> Check:
-    return Check(
-        "withheld records",
-        withheld <= allowed,
-        f"Withheld: {withheld} of {counted(records, 'record')}; allowed: {allowed}.",
     )
 
 

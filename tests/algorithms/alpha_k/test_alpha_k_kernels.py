@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import kohort as ko
-from kohort.algorithms.alpha_k.kernels.group_splits import by_child
-from kohort.algorithms.alpha_k.kernels.top_down import specialize
+from kohort.algorithms.alpha_k.kernels.top_down import by_child, specialize
 from kohort.algorithms.alpha_k.top_down import cell_table
 from kohort.problem.counted_cells import CountedCells
 from small_problems import problem_of

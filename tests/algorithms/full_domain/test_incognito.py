@@ -12,7 +12,7 @@ from alpha_problems import alpha_cases
 from alpha_tables import HIV, JOBS, PEOPLE, TABLE_1, TABLE_2, TABLE_3, TABLE_4, TABLE_5, TABLE_8, C, released
 from by_definition.full_domain import full_domain_releases
 from kohort.algorithms import Run
-from kohort.algorithms.full_domain import incognito, roll_ups
+from kohort.algorithms.full_domain import generalized_table, incognito
 from kohort.algorithms.full_domain.generalized_table import GeneralizedTable
 from kohort.algorithms.full_domain.incognito import minimal_nodes, valid_generalizations
 from kohort.errors import InfeasibleError, UnsupportedError
@@ -215,5 +215,5 @@ def test_a_time_limit_under_the_ceiling_is_an_error_if_nothing_was_found():
 def test_the_answers_are_the_same_whether_class_tables_are_kept_or_not(monkeypatch):
     problem = released(TABLE_5, "incognito", PEOPLE).problem
     kept = valid_generalizations(GeneralizedTable(problem), problem.models, Run())
-    monkeypatch.setattr(roll_ups, "ROOM", 0)
+    monkeypatch.setattr(generalized_table, "ROOM", 0)
     assert (valid_generalizations(GeneralizedTable(problem), problem.models, Run()) == kept).all()

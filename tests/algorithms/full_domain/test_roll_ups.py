@@ -5,9 +5,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from alpha_tables import PEOPLE, TABLE_5, released
-from kohort.algorithms.full_domain import roll_ups
-from kohort.algorithms.full_domain.generalized_table import GeneralizedTable
-from kohort.algorithms.full_domain.roll_ups import RollUps
+from kohort.algorithms.full_domain import generalized_table
+from kohort.algorithms.full_domain.generalized_table import GeneralizedTable, RollUps
 from strategies import cases
 
 small_cases = cases(kinds=("integer", "plain"), free=False, labels=("hierarchy",), max_records=12)
@@ -30,7 +29,10 @@ def test_classes_are_the_same_whichever_tables_were_made_before(case, with_value
     assume(set(case.paths) == set(case.quasi_identifiers))  # a column without values has no hierarchy
     table = GeneralizedTable(case.anonymize(algorithm="full-domain").problem)
     some_levels = st.tuples(*(st.integers(0, n - 1) for n in table.shape))
-    with patch.object(roll_ups, "ROOM", room), patch.object(roll_ups, "MOST_KEPT", most_kept):
+    with (
+        patch.object(generalized_table, "ROOM", room),
+        patch.object(generalized_table, "MOST_KEPT", most_kept),
+    ):
         tables = RollUps(table._numbers, len(table.shape) + with_values)
         for levels in data.draw(st.lists(some_levels, max_size=12)):
             rows, counts = tables.at(levels)
@@ -50,4 +52,4 @@ def test_a_table_is_rolled_up_from_the_smallest_at_lower_levels():
 
 def test_a_node_is_numbered_in_the_order_of_the_nodes():
     levels = np.array([[5, 3, 3, 9], [2, 2, 2, 9], [0, 0, 0, 0]])
-    assert roll_ups._numbered(levels).tolist() == [[1, 0, 0, 2], [0, 0, 0, 1], [0, 0, 0, 0]]
+    assert generalized_table._numbered(levels).tolist() == [[1, 0, 0, 2], [0, 0, 0, 1], [0, 0, 0, 0]]

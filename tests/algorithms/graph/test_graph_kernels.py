@@ -13,9 +13,8 @@ from by_definition.cluster_cells import cost_function, total_cost
 from by_definition.forest import forest, withheld
 from kohort.algorithms import Run
 from kohort.algorithms.graph.forest import forest_groups
-from kohort.algorithms.graph.kernels.cover_stars import centers_of_cover, pair_leaves
 from kohort.algorithms.graph.kernels.forest import grow_forest
-from kohort.algorithms.graph.kernels.withhold import withhold_outliers
+from kohort.algorithms.graph.kernels.groups import centers_of_cover, pair_leaves, withhold_outliers
 from kohort.algorithms.kernels.nearest_rows import pairs_within
 from kohort.algorithms.proofs.neighbour_graph import NeighbourGraph
 from kohort.data.hierarchy import Hierarchy

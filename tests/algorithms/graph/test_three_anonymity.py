@@ -16,10 +16,9 @@ import kohort as ko
 from by_definition.approximation import least_cost, least_two_factor
 from by_definition.cluster_cells import cost_function, total_cost
 from kohort.algorithms import Run
-from kohort.algorithms.graph.kernels.cycles import cut_cycle, walk_cycles
-from kohort.algorithms.graph.relaxed_cycles import CycleSearch, cycles_program
-from kohort.algorithms.graph.three_anonymity import ThreeAnonymity
-from kohort.algorithms.graph.two_factor import lightest_cycles
+from kohort.algorithms.graph.fixed_k import ThreeAnonymity
+from kohort.algorithms.graph.kernels.groups import cut_cycle, walk_cycles
+from kohort.algorithms.graph.two_factor import CycleSearch, cycles_program, lightest_cycles
 from kohort.algorithms.programs import solve_program
 from kohort.algorithms.proofs.neighbour_graph import NeighbourGraph
 from kohort.errors import InputError, UnsupportedError

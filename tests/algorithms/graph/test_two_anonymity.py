@@ -15,7 +15,7 @@ from by_definition.cluster_cells import total_cost
 from kohort.algorithms import Run
 from kohort.algorithms.graph import edge_cover
 from kohort.algorithms.graph.edge_cover import least_edge_cover
-from kohort.algorithms.graph.two_anonymity import TwoAnonymity
+from kohort.algorithms.graph.fixed_k import TwoAnonymity
 from kohort.algorithms.proofs.neighbour_graph import NeighbourGraph
 from kohort.errors import InputError, UnsupportedError
 from random_tables import random_problem, table_problem

@@ -15,7 +15,7 @@ from kohort.algorithms import Run
 from kohort.algorithms.auto import Auto
 from kohort.algorithms.improve import region_search
 from kohort.algorithms.improve.region_search import local_cells, present_leaves, regrouped_in_regions
-from kohort.algorithms.kernels.cell_costs import cell_cost
+from kohort.algorithms.kernels.costs import cell_cost
 from kohort.algorithms.mondrian.mondrian import Mondrian
 from small_problems import ShortRun, problems
 

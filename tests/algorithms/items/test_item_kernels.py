@@ -8,18 +8,20 @@ from hypothesis import strategies as st
 from by_definition import itemsets as twin
 from items_cases import items_cases
 from kohort.algorithms.items.cut_search import CutSearch
-from kohort.algorithms.items.kernels.item_confidence import short_of_room
 from kohort.algorithms.items.kernels.item_cuts import kept_nodes, supports
 from kohort.algorithms.items.kernels.itemsets import (
     Baskets,
     collapsed,
+    count_pairs_after,
     mark_rare,
+    pair_counts,
     picked,
     project,
     rare_after,
+    rare_in_row,
     transposed,
 )
-from kohort.algorithms.items.kernels.pair_counts import count_pairs_after, pair_counts, rare_in_row
+from kohort.algorithms.items.kernels.local_confidence import short_of_room
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 

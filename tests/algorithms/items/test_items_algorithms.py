@@ -7,8 +7,7 @@ from hypothesis import given
 from by_definition.itemsets import rare_itemsets
 from items_cases import fig_2, items_cases
 from kohort.algorithms import Run
-from kohort.algorithms.items.apriori import AprioriItems
-from kohort.algorithms.items.direct import DirectItems
+from kohort.algorithms.items.cuts import AprioriItems, DirectItems
 from kohort.algorithms.items.optimal import OptimalItems
 from kohort.errors import InfeasibleError, InputError
 

@@ -16,7 +16,7 @@ from by_definition.local_items import highest_local_confidence, short_label_sets
 from items_cases import items_cases
 from kohort.algorithms import Run
 from kohort.algorithms.items.kernels.local_confidence import LocalRules, split_node_with_room, tells_at
-from kohort.algorithms.items.local_search import LocalSearch
+from kohort.algorithms.items.local import LocalSearch
 from kohort.algorithms.items.with_items import solve_items
 from kohort.data.baskets import code_baskets
 from kohort.errors import InfeasibleError

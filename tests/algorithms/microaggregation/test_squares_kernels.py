@@ -6,10 +6,14 @@ import numpy as np
 import pytest
 
 from by_definition import microaggregation as by_definition
-from kohort.algorithms.kernels.mdav import mdav_groups, v_mdav_groups
-from kohort.algorithms.kernels.optimal_runs import optimal_runs
-from kohort.algorithms.kernels.squares import lower_squares, nearest_centres, sum_of_squares
-from kohort.algorithms.kernels.squares_bound import squares_bound
+from kohort.algorithms.microaggregation.kernels.mdav import mdav_groups, v_mdav_groups
+from kohort.algorithms.microaggregation.kernels.squares import (
+    lower_squares,
+    nearest_centres,
+    optimal_runs,
+    squares_bound,
+    sum_of_squares,
+)
 
 
 def points_of(n, columns, seed):

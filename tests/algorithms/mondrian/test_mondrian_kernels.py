@@ -20,10 +20,9 @@ from by_definition.mondrian import (
     value_cuts,
 )
 from cutting_steps import deal_out, find_cuts, part_records, table_in_order
-from kohort.algorithms.mondrian.cut_table import new_workspace
+from kohort.algorithms.mondrian.cutting import new_workspace
+from kohort.algorithms.mondrian.kernels.bins import child_bins, cost_of, summarize
 from kohort.algorithms.mondrian.kernels.cut_table import Sample, Summary
-from kohort.algorithms.mondrian.kernels.group_summaries import cost_of, summarize
-from kohort.algorithms.mondrian.kernels.node_children import child_bins, pool_children
 from kohort.kernels.grouping import ranges_by_group
 from strategies import cases
 
@@ -251,14 +250,6 @@ def _problem_of(columns, k):
         pa.table(columns), quasi_identifiers=list(columns), privacy=[ko.KAnonymity(k)], time_limit=1e-9
     )
     return release.problem
-
-
-def test_small_children_are_pooled_with_records_that_others_can_spare():
-    apart = np.empty(3, dtype=bool)
-    assert pool_children(np.array([9, 1, 4]), 3, False, apart) == (0, 2)
-    assert apart.tolist() == [True, False, True]
-    assert pool_children(np.array([9, 1, 4]), 3, True, apart) == (-1, 0)  # whole children, the smallest first
-    assert apart.tolist() == [True, False, False]
 
 
 @pytest.mark.parametrize(("n_values", "expected"), [(10, [7, 2, 7, 9]), (1_000, [1, 0, 1, 2])])

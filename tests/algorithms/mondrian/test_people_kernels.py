@@ -67,8 +67,11 @@ def test_people_of_parts(case):
     persons, parts, n_parts = case
     expected = [len({p for p, part in zip(persons, parts) if part == number}) for number in range(n_parts)]
     (sample, whose, marks), people = sample_of(persons, 1), np.empty(n_parts, dtype=np.int64)
-    people_of_parts(whose, marks, sample, np.array(parts, dtype=np.int32), people)
+    size, part_of = np.bincount(parts, minlength=n_parts), np.array(parts, dtype=np.int32)
+    people_of_parts(whose, marks, sample, part_of, size, people)
     assert people.tolist() == expected
+    people_of_parts(whose[:0], marks, sample, part_of, size, people)  # each record is of another person
+    assert people.tolist() == size.tolist()
 
 
 @given(case=parted(), need=st.integers(1, 4), strict=st.booleans())
@@ -94,3 +97,14 @@ def test_pooled_children_have_enough_people(case, need, strict):
         assert not apart[c] or len(left[c]) >= need
     if len(set(persons)) >= need and apart.any():
         assert not pool or len(pool) >= need or donor >= 0
+
+
+def test_small_children_are_pooled_with_records_that_others_can_spare():
+    apart, child = np.empty(3, dtype=bool), np.repeat(np.arange(3, dtype=np.int32), [9, 1, 4])
+    pooling = Pooling(apart, np.empty(3, dtype=np.int32), np.empty(3, dtype=np.int64))
+    sample, _, marks = sample_of(child, 3)
+    nobody, size = np.zeros(0, dtype=np.int32), np.array([9, 1, 4])
+    assert pooled_children(nobody, marks, pooling, sample, False, child, size) == (0, 2)
+    assert apart.tolist() == [True, False, True]
+    assert pooled_children(nobody, marks, pooling, sample, True, child, size) == (-1, 0)
+    assert apart.tolist() == [True, False, False]  # whole children, the smallest first

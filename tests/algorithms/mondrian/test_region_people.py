@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kohort as ko
-from kohort.algorithms.mondrian.region_people import PeopleView, counts_of_tallies, views_of
+from kohort.algorithms.mondrian.region_records import PeopleView, counts_of_tallies, views_of
 from kohort.problem.promises import PeopleTally, PersonCells, ValueContext, spread_overall
 
 MODELS = [

@@ -11,7 +11,7 @@ import kohort as ko
 from by_definition.regions import node_of
 from kohort.algorithms.compact_rows import compact_rows
 from kohort.algorithms.mondrian.cut_regions import LEAST_REGION, RegionRules, cut_regions
-from kohort.algorithms.mondrian.region_tree import NodeCut, RegionTree
+from kohort.algorithms.mondrian.region_records import NodeCut, RegionTree
 from kohort.algorithms.run import Run
 from trials import trials
 

@@ -7,15 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from by_definition.boxes import inside_cost, is_largest, records_in, stepped
-from kohort.algorithms.schemes.kernels.boxes import (
-    fit_prices,
-    grow_boxes,
-    inside_costs,
-    number_pairs,
-    part_bits,
-    step_prices,
-)
+from by_definition.boxes import inside_cost, is_largest, records_in
+from by_definition.boxes import stepped as by_definition
+from kohort.algorithms.schemes.box_bound import fitted, stepped
+from kohort.algorithms.schemes.kernels.boxes import grow_boxes, inside_costs, number_pairs, part_bits
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
@@ -86,9 +81,11 @@ def test_a_step_is_the_one_by_definition_and_stays_in_the_room(seed, n):
     rng = np.random.default_rng(seed)
     owner = rng.integers(0, 4, n)
     room = np.where(rng.random(4) < 0.2, np.inf, rng.random(4))
-    prices = fit_prices(rng.random(n) * (rng.random(n) < 0.6), owner, room)
+    prices = fitted(rng.random(n) * (rng.random(n) < 0.6), owner, room)
     assert (np.bincount(owner, prices, minlength=4) <= room + 1e-12).all()
     sticks = rng.integers(0, 4, n).astype(float)
-    changed, _ = step_prices(prices, sticks, owner, room, 0.8)
-    assert changed == pytest.approx(stepped(prices.tolist(), sticks.tolist(), owner.tolist(), room, 0.8))
+    changed, _ = stepped(prices, sticks, owner, room, 0.8)
+    assert changed == pytest.approx(
+        by_definition(prices.tolist(), sticks.tolist(), owner.tolist(), room, 0.8)
+    )
     assert (changed >= 0).all() and (np.bincount(owner, changed, minlength=4) <= room + 1e-12).all()

@@ -5,17 +5,9 @@ from hypothesis import strategies as st
 
 from by_definition.part_costs import best_partition, block_cost
 from by_definition.schemes import set_partitions
-from kohort.algorithms.schemes.kernels.best_sets import best_sets, potentials
-from kohort.algorithms.schemes.kernels.part_costs import best_runs, run_costs, set_costs
-from kohort.algorithms.schemes.kernels.recoding_bounds import (
-    LOST,
-    class_costs,
-    grouped,
-    merge_costs_of_cells,
-    merge_costs_of_parts,
-    raise_prices,
-    sum_cells,
-)
+from kohort.algorithms.schemes.kernels.blocks import best_runs, best_sets, potentials, run_costs, set_costs
+from kohort.algorithms.schemes.kernels.recoding_bounds import LOST, class_costs, grouped, sum_cells
+from kohort.algorithms.schemes.node_table import NodeTable
 
 pytestmark = pytest.mark.usefixtures("interpreted")
 
@@ -30,7 +22,7 @@ def tables(draw):
     there = rng.random((n_groups, n_parts)) < 0.6
     there[0, 0] = True
     group_of, part_of = np.nonzero(there)
-    cells = rng.integers(1, 6, (4, len(group_of))).astype(float)
+    cells = rng.integers(1, 6, (3, len(group_of))).astype(float)
     outer_of = rng.integers(0, 2, n_groups)
     records = np.zeros((2, n_parts))
     np.add.at(records, (outer_of[group_of], part_of), cells[0])
@@ -56,7 +48,8 @@ def test_runs_and_sets_cost_what_the_definition_says(table):
     width = np.abs(np.subtract.outer(np.arange(n), np.arange(n))).astype(float)
     before = np.concatenate([np.zeros((2, 1)), np.cumsum(records, axis=1)], axis=1)
     last = np.full(n, n - 1)
-    runs = run_costs(order, start, part_of, cells, outer_of, before, last, width, k, withheld, discernible)
+    table = NodeTable(part_of, order, start, cells, outer_of, records, k, withheld, discernible, IN)
+    runs = run_costs(table, before, last, width)
     for a in range(n):
         for b in range(a, n):
             wanted = block_cost(range(a, b + 1), groups, width[a, b], k, withheld, discernible)
@@ -65,7 +58,7 @@ def test_runs_and_sets_cost_what_the_definition_says(table):
                 assert runs[a, b] == pytest.approx(wanted)
     sets = np.flatnonzero(rng.random(1 << n) < 0.8)
     price = rng.random(len(sets))
-    found = set_costs(order, start, part_of, cells, outer_of, records, sets, price, k, withheld, discernible)
+    found = set_costs(table, np.arange(n), n, sets, price)
     for chosen, price_of_set, cost in zip(sets.tolist(), price, found):
         block = [part for part in range(n) if (chosen >> part) & 1]
         wanted = block_cost(block, groups, price_of_set, k, withheld, discernible)
@@ -130,41 +123,6 @@ def test_the_best_sets_are_the_best_of_all(n, seed, share, limit):
         for b in range(a + 1, n):
             assert pairs[a, b] == shown([together.get((a, b), IN)])
             assert not_pairs[a, b] == shown([apart.get((a, b), IN)])
-
-
-@given(seed=st.integers(0, 2**32 - 1))
-def test_prices_claim_no_more_than_merges_add_and_no_more_than_there_is_room(seed):
-    rng = np.random.default_rng(seed)
-    n, n_events = rng.integers(1, 8), rng.integers(1, 6)
-    sizes = rng.integers(1, n_events + 1, n)
-    start = np.append(0, np.cumsum(sizes))
-    events = np.concatenate([rng.permutation(n_events)[:size] for size in sizes])
-    own, room, left = rng.random(start[-1]), rng.random(n) * 3, rng.random(n_events) * 2
-    prices, before = np.zeros(n), left.copy()
-    raise_prices(np.arange(n), room, start, events, own, left, prices, 4)
-    assert (prices <= room + 1e-12).all() and (left >= 0).all() and (left <= before).all()
-    claimed = np.zeros(n_events)
-    for cell in range(n):
-        for e in range(start[cell], start[cell + 1]):
-            claimed[events[e]] += max(prices[cell] - own[e], 0.0)
-    assert (claimed <= before + 1e-9).all()
-    full = prices >= room - 1e-12
-    spent = np.array([any(left[events[e]] <= 1e-12 for e in range(start[i], start[i + 1])) for i in range(n)])
-    assert (full | spent).all()  # nothing can be raised any more
-
-
-def test_merging_cells_adds_what_they_cost_more():
-    """Parts 0, 1, 2 of one group with 5, 2 and 1 records and k = 3."""
-    order, start = grouped(np.zeros(3, np.int64), np.arange(3), 1, 3)
-    variable = np.array([[-1, 0, -1], [-1, -1, 1], [-1, -1, -1]])
-    costs = np.zeros(2)
-    merge_costs_of_cells(
-        order, start, np.arange(3), np.array([5, 2, 1]), np.zeros(3, np.int8), variable, 3, costs
-    )
-    assert costs.tolist() == [5 * 2 + 2 * (7 - 3), 0]
-    costs = np.zeros(2)
-    merge_costs_of_parts(np.array([10.0, 0.0, 4.0]), np.array([1.0, 2.0, 3.0]), variable, costs)
-    assert costs.tolist() == [10 * 2 + 0 * 1, 0 * 3 + 4 * 2]
 
 
 def test_classes_cost_their_size_or_their_penalties():

@@ -8,16 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kohort as ko
-from by_definition.schemes import best_recoding, recoding_cost
+from by_definition.schemes import best_recoding, listed, recoding_cost
 from kohort.algorithms import Run
-from kohort.algorithms.schemes import branch_and_bound
-from kohort.algorithms.schemes.bottom_up import BottomUp
 from kohort.algorithms.schemes.branch_and_bound import BranchAndBound
-from kohort.algorithms.schemes.optimal_recoding import OptimalRecoding, from_fewer_columns, warm_starts
+from kohort.algorithms.schemes.enumeration import BottomUp, TopDownSearch
+from kohort.algorithms.schemes.optimal_recoding import OptimalRecoding
 from kohort.algorithms.schemes.partition_space import blocks_of
 from kohort.algorithms.schemes.pricing import Pricing
 from kohort.algorithms.schemes.scheme_spaces import SCHEMES, scheme_spaces
-from kohort.algorithms.schemes.top_down_search import TopDownSearch
 from kohort.errors import InputError, UnsupportedError
 from small_problems import ShortRun, problem_of
 from strategies import PLAIN_TEXTS, hierarchies
@@ -137,7 +135,7 @@ def test_a_search_that_is_stopped_returns_a_recoding_and_a_true_bound(posed, loo
 def test_the_price_of_any_recoding_is_its_cost_by_definition(posed, data):
     problem, chosen = posed
     pricing = Pricing(problem, scheme_spaces(problem, chosen))
-    recoded = tuple(data.draw(st.sampled_from(sorted(space.space))) for space in pricing.spaces)
+    recoded = tuple(data.draw(st.sampled_from(sorted(listed(space.space)))) for space in pricing.spaces)
     found = pricing.evaluate(recoded)
     assert (found.cost, found.withheld) == pytest.approx(cost_by_definition(pricing, recoded), abs=1e-9)
 
@@ -151,39 +149,6 @@ def cost_by_definition(pricing, recoded):
     records = list(map(tuple, problem.leaves.tolist()))
     domains = [attribute.domain for attribute in problem.attributes]
     return recoding_cost(problem.cost.name, domains, problem.weights.tolist(), records, blocks, problem.k)
-
-
-@given(posed=scheme_problems(most_columns=3))
-def test_warm_starts_are_recodings_of_the_schemes_at_the_cost_they_have(posed):
-    problem, chosen = posed
-    pricing = Pricing(problem, scheme_spaces(problem, chosen))
-    for recoded in from_fewer_columns(pricing, Run(), np.random.default_rng(0)):
-        assert all(partition in set(space.space) for space, partition in zip(pricing.spaces, recoded))
-        found = pricing.evaluate(recoded)
-        assert (found.cost, found.withheld) == pytest.approx(cost_by_definition(pricing, recoded), abs=1e-9)
-
-
-@given(posed=scheme_problems(most_columns=3))
-def test_warm_starts_change_no_optimum(posed):
-    problem, chosen = posed
-    spaces = scheme_spaces(problem, chosen)
-    without = BranchAndBound(Pricing(problem, spaces)).solve(Run())
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(branch_and_bound, "_STARTS", 0)  # so that they matter
-        patch.setattr(branch_and_bound, "_NODES_BEFORE_WARM_STARTS", 0)
-        found = BranchAndBound(Pricing(problem, spaces)).solve(Run(), from_fewer_columns)
-    assert found.cost == pytest.approx(without.cost, abs=1e-9)
-    assert found.bound == found.cost and found.withheld <= problem.max_withheld
-
-
-@pytest.mark.parametrize(
-    "scheme, cost, n", [("gops", 0, 3), ("ops", 0, 3), ("ghs", 0, 0), ("ops", 1, 0), ("sps", 0, 0)]
-)
-def test_warm_starts_leave_out_one_column_each_where_that_helps(scheme, cost, n):
-    problem = adult(5, PAPER_COSTS[cost], 300)
-    pricing = Pricing(problem, scheme_spaces(problem, scheme))
-    assert len(list(warm_starts(pricing, Run(), np.random.default_rng(0)))) == n
-    assert not list(warm_starts(pricing, ShortRun(0), np.random.default_rng(0)))
 
 
 @given(posed=scheme_problems())
@@ -207,14 +172,14 @@ def test_no_recoding_of_a_node_costs_less_than_boxes_say(posed, seed, steps):
     problem, chosen = posed
     pricing = Pricing(problem, scheme_spaces(problem, chosen))
     search, rng = BranchAndBound(pricing), np.random.default_rng(seed)
-    everything = product(*(sorted(space.space) for space in pricing.spaces))
+    everything = product(*(sorted(listed(space.space)) for space in pricing.spaces))
     allowed = [
         (r, found.cost) for r in everything if (found := pricing.evaluate(r)).withheld <= search.most_withheld
     ]
     states, prices = tuple(side.start for side in search.sides), search.boxes.start
     for _ in range(3):
         node, opened = search.bounds.node(states), search._open(states)
-        if node is None or not opened:
+        if node.lost > search.most_withheld or not opened:
             return
         bound, prices, relaxed = search.boxes.bound(
             node, opened, prices, max(c for _, c in allowed) + 1, steps, Run()

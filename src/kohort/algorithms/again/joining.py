@@ -8,7 +8,7 @@ import numpy as np
 
 from kohort.algorithms.again.kernels.swaps import swap_alike
 from kohort.algorithms.again.kernels.vacancies import fill_vacancies
-from kohort.algorithms.kernels.group_costs import costs_by_group
+from kohort.algorithms.kernels.costs import costs_by_group
 from kohort.algorithms.run import Run
 from kohort.problem.encoding.coded import Coded
 

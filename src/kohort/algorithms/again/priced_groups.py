@@ -14,7 +14,7 @@ import numpy as np
 
 from kohort.algorithms.again.buckets import Signature
 from kohort.algorithms.again.kernels.growing import grow_columns, part_people
-from kohort.algorithms.kernels.group_costs import costs_by_group
+from kohort.algorithms.kernels.costs import costs_by_group
 from kohort.algorithms.proofs.cuts import cut_prices
 from kohort.algorithms.proofs.kernels.dual_prices import (
     PricedRecords,

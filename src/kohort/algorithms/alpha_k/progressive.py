@@ -7,31 +7,22 @@ from typing import ClassVar
 
 import numpy as np
 
-from kohort.algorithms.algorithm import Algorithm
-from kohort.algorithms.alpha_k.alpha_demands import (
-    Demand,
-    alpha_demands,
-    alpha_k_models,
-    refuse_alpha_k,
-    rounding_notes,
-)
+from kohort.algorithms.alpha_k.local_recoding import Demand, LocalRecoding, alpha_demands, alpha_k_models
 from kohort.algorithms.kernels.class_tables import number_classes, sum_by_class
 from kohort.algorithms.levels import level_nodes
 from kohort.algorithms.run import Run
 from kohort.algorithms.uniting.kernels.diversify import range_costs
 from kohort.errors import InternalError
 from kohort.kernels.grouping import ranges_by_group
-from kohort.problem.costs import Cost
 from kohort.problem.counted_cells import CountedCells
 from kohort.problem.problem import Problem
-from kohort.problem.promises import Model
 from kohort.recoding.groups import Groups
 
 DIGITS = 9  # entropies that differ by rounding only are equal; no attribute of 2 values comes near 0
 
 
 @dataclass(frozen=True)
-class Progressive(Algorithm):
+class Progressive(LocalRecoding):
     """Progressive local recoding for (alpha, k)-anonymity (Wong et al., Algorithm 1).
 
     Generalizes all records one level at a time, each time in the attribute whose values have the highest
@@ -63,24 +54,10 @@ class Progressive(Algorithm):
     summary: ClassVar[str] = (
         "generalizes level by level, and sets records aside once they are safe; near-linear"
     )
-    paper: ClassVar[str] = "Wong, Li, Fu, Wang: (alpha, k)-anonymous data publishing, JIIS 33 (2009)"
-    promise: ClassVar[str] = "no bound on the loss"
-    recoding: ClassVar[type[Groups]] = Groups
-
-    @classmethod
-    def minimises(cls, cost: Cost) -> bool:
-        return cost.separable
-
-    @classmethod
-    def meets(cls, model: type[Model]) -> bool:
-        return model.only_counts or model.bounds_shares
-
-    def refuse(self, problem: Problem) -> None:
-        refuse_alpha_k(self, problem)
 
     def solve(self, problem: Problem, run: Run) -> Groups:
         table = _Remaining(problem)
-        notes = rounding_notes(problem, self.name)
+        notes = self.rounding_notes(problem)
         while len(table.cells):
             run.report("generalizing", 1 - int(table.counts.sum()) / problem.n_records)
             valid = table.valid()

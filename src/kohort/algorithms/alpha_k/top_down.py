@@ -7,15 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from kohort.algorithms.algorithm import Algorithm
-from kohort.algorithms.alpha_k.alpha_demands import alpha_demands, refuse_alpha_k, rounding_notes
-from kohort.algorithms.alpha_k.kernels.group_splits import CellTable
-from kohort.algorithms.alpha_k.kernels.top_down import specialize
+from kohort.algorithms.alpha_k.kernels.top_down import CellTable, specialize
+from kohort.algorithms.alpha_k.local_recoding import LocalRecoding, alpha_demands
 from kohort.algorithms.run import Run
-from kohort.problem.costs import Cost
 from kohort.problem.counted_cells import CountedCells
 from kohort.problem.problem import Problem
-from kohort.problem.promises import Model
 from kohort.problem.promises.exact import integers
 from kohort.recoding.groups import Groups
 
@@ -23,7 +19,7 @@ BATCH = 5_000_000  # cells times attributes between two looks at the clock
 
 
 @dataclass(frozen=True)
-class TopDown(Algorithm):
+class TopDown(LocalRecoding):
     """Top-down local recoding for (alpha, k)-anonymity (Wong et al., Algorithm 2, for many attributes).
 
     Starts with all records as one group. A group is specialized in the attribute that specializes most of
@@ -53,28 +49,14 @@ class TopDown(Algorithm):
     summary: ClassVar[str] = (
         "specializes groups, attribute by attribute, as long as they stay safe; near-linear"
     )
-    paper: ClassVar[str] = "Wong, Li, Fu, Wang: (alpha, k)-anonymous data publishing, JIIS 33 (2009)"
-    promise: ClassVar[str] = "no bound on the loss"
-    recoding: ClassVar[type[Groups]] = Groups
     scheme_search: ClassVar[str | None] = "top-down-search"
-
-    @classmethod
-    def minimises(cls, cost: Cost) -> bool:
-        return cost.separable
-
-    @classmethod
-    def meets(cls, model: type[Model]) -> bool:
-        return model.only_counts or model.bounds_shares
-
-    def refuse(self, problem: Problem) -> None:
-        refuse_alpha_k(self, problem)
 
     def solve(self, problem: Problem, run: Run) -> Groups:
         cells = CountedCells.of(problem)
         table, trees = cell_table(cells), problem.coded.trees
         left = np.arange(len(cells.counts), dtype=np.int32), cells.counts, np.zeros(1, dtype=np.int64)
         finished: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-        notes = rounding_notes(problem, self.name)
+        notes = self.rounding_notes(problem)
         while len(left[2]):
             run.report("specializing", 1 - int(left[1].sum()) / problem.n_records)
             if run.out_of_time:

@@ -12,7 +12,7 @@ import numpy as np
 from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.closed_records.greedy_cover import cover_guarantee
 from kohort.algorithms.closed_records.k_anon_cf import KAnonCF
-from kohort.algorithms.kernels.generalization import part_cost
+from kohort.algorithms.kernels.costs import part_cost
 from kohort.algorithms.out_of_time import SHARE_BEFORE, mondrian_instead
 from kohort.algorithms.run import Run
 from kohort.errors import UnsupportedError

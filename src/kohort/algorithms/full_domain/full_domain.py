@@ -9,11 +9,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from kohort.algorithms.algorithm import Algorithm
-from kohort.algorithms.full_domain.generalized_table import GeneralizedTable
+from kohort.algorithms.full_domain.generalized_table import ClassTable, GeneralizedTable, Levels
 from kohort.algorithms.full_domain.incognito import levels_note, nothing_found
 from kohort.algorithms.full_domain.kernels.lattice_walk import highest_open_above
 from kohort.algorithms.full_domain.lattice_costs import has_lattice_cost, lattice_cost
-from kohort.algorithms.full_domain.roll_ups import ClassTable, Levels
 from kohort.algorithms.run import Run
 from kohort.data.domain import STAR
 from kohort.errors import UnsupportedError, counted

@@ -11,9 +11,8 @@ from typing import ClassVar
 import numpy as np
 
 from kohort.algorithms.algorithm import Algorithm
-from kohort.algorithms.full_domain.generalized_table import GeneralizedTable
+from kohort.algorithms.full_domain.generalized_table import GeneralizedTable, Levels
 from kohort.algorithms.full_domain.lattice_costs import lattice_cost
-from kohort.algorithms.full_domain.roll_ups import Levels
 from kohort.algorithms.run import Run
 from kohort.errors import InfeasibleError, KohortError, UnsupportedError
 from kohort.problem.costs import Cost

@@ -6,12 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
 from math import prod
-from typing import Protocol
 
 import numpy as np
 
-from kohort.algorithms.full_domain.generalized_table import GeneralizedTable
-from kohort.algorithms.full_domain.roll_ups import ClassTable, Levels
+from kohort.algorithms.full_domain.generalized_table import ClassTable, GeneralizedTable, Levels
 from kohort.data.domain import GeneralizedValues
 from kohort.problem.attribute import Attribute
 from kohort.problem.costs import CellCost, Cost
@@ -19,7 +17,7 @@ from kohort.problem.costs.discernibility import Ambiguity, AverageClassSize, Dis
 from kohort.problem.problem import Problem
 
 
-class LatticeCost(Protocol):
+class LatticeCost:
     """A cost for every node of the lattice of levels, as it is measured on the release.
 
     With f records withheld, a node costs at least `least` + f * `per_withheld` at its place.
@@ -33,11 +31,11 @@ class LatticeCost(Protocol):
 
     def of(self, levels: Levels, classes: ClassTable, withheld: np.ndarray) -> float:
         """The cost at these levels if the classes marked in `withheld` are withheld."""
-        ...
+        raise NotImplementedError
 
     def least_above(self, classes: ClassTable) -> float:
-        """A lower bound on the cost of these classes and of all that generalize them."""
-        ...
+        """A lower bound on the cost of these classes and all that generalize them, if better than `least`."""
+        return -np.inf
 
 
 def lattice_cost(problem: Problem, table: GeneralizedTable) -> LatticeCost:
@@ -50,7 +48,7 @@ def has_lattice_cost(cost: Cost) -> bool:
     return isinstance(cost, CellCost) or type(cost) in _OF_CLASSES
 
 
-class _OfCells:
+class _OfCells(LatticeCost):
     """A sum over cells: apart from withheld records, a level costs the same whatever the others are."""
 
     def __init__(self, problem: Problem, table: GeneralizedTable) -> None:
@@ -77,9 +75,6 @@ class _OfCells:
         leaves = self._table.cells.leaves[rows]
         published = sum(cell[level][leaf] for cell, level, leaf in zip(self._cells, levels, leaves.T))
         return float(self.least[levels] + counts @ (self._withheld - published))
-
-    def least_above(self, classes: ClassTable) -> float:
-        return -np.inf  # `least` is better
 
 
 def _leaf_masses(problem: Problem, attribute: Attribute) -> np.ndarray:
@@ -122,7 +117,7 @@ def _as_measured(attribute: Attribute) -> GeneralizedValues:
     )
 
 
-class _Ambiguity:
+class _Ambiguity(LatticeCost):
     """The mean over records of a product: at least the exponential of the mean of its logarithm."""
 
     def __init__(self, problem: Problem, table: GeneralizedTable) -> None:
@@ -143,11 +138,8 @@ class _Ambiguity:
             product *= width[level][leaf]
         return float(classes.counts @ np.where(withheld, self._star, product) / self._n)
 
-    def least_above(self, classes: ClassTable) -> float:
-        return -np.inf
 
-
-class _Discernibility:
+class _Discernibility(LatticeCost):
     """The squares of class sizes: m records in c classes of at least k cost at least m * max(k, m / c).
 
     With f of n withheld that is f * n + (n - f) * k or, by its tangent, n * n / c + f * (n - 2 * n / c).
@@ -169,7 +161,7 @@ class _Discernibility:
         return float(classes.counts @ np.maximum(classes.counts, self._k))
 
 
-class _AverageClassSize:
+class _AverageClassSize(LatticeCost):
     """Published records over classes: at least k, and at least the fewest published over all classes."""
 
     def __init__(self, problem: Problem, table: GeneralizedTable) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from kohort.algorithms.graph.edges import NO_EDGES, Edges, components
 from kohort.algorithms.kernels.nearest_rows import box_tree
 from kohort.algorithms.programs import Program, solve_program
 from kohort.algorithms.proofs.neighbour_graph import NeighbourGraph, Neighbours, near_pairs
@@ -31,18 +32,6 @@ class EdgeCover:
     at_home: np.ndarray
     bound: float
     exact: bool
-
-
-@dataclass(frozen=True, eq=False)
-class _GainingEdges:
-    """Edges between numbered records, and the gain of a matching from each."""
-
-    one: np.ndarray
-    other: np.ndarray
-    gain: np.ndarray
-
-    def subset(self, chosen: np.ndarray) -> _GainingEdges:
-        return _GainingEdges(self.one[chosen], self.other[chosen], self.gain[chosen])
 
 
 def least_edge_cover(
@@ -81,15 +70,13 @@ def least_edge_cover(
     )
 
 
-def _gaining_edges(
-    graph: NeighbourGraph, rows: np.ndarray, nearest: np.ndarray, run: Run
-) -> _GainingEdges | None:
+def _gaining_edges(graph: NeighbourGraph, rows: np.ndarray, nearest: np.ndarray, run: Run) -> Edges | None:
     """Edges between places of `rows` that weigh less than the distances of both ends to their nearest rows.
 
     None when the time is up.
     """
     if not len(rows):
-        return _GainingEdges(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(0))
+        return NO_EDGES
     tree = box_tree(graph.tables, np.ascontiguousarray(graph.leaves[rows]))
     reach = nearest[tree.order]
     found = near_pairs(graph.tables, tree, reach, MOST_EDGES, run)
@@ -102,22 +89,22 @@ def _gaining_edges(
             "for two-anonymity. Choose forest or k-anon-cf."
         )
     gain = reach[pairs[:, 0]] + reach[pairs[:, 1]] - weight
-    return _GainingEdges(tree.order[pairs[:, 0]], tree.order[pairs[:, 1]], gain)
+    return Edges(tree.order[pairs[:, 0]], tree.order[pairs[:, 1]], gain)
 
 
-def _matching(edges: _GainingEdges, n: int, exact: int, run: Run) -> tuple[np.ndarray, float, bool]:
+def _matching(edges: Edges, n: int, exact: int, run: Run) -> tuple[np.ndarray, float, bool]:
     """Edges of a matching, an upper bound on the gain of any matching, and whether this one reaches it."""
-    if not len(edges.gain):
+    if not len(edges.weight):
         return np.zeros(0, dtype=np.int64), 0.0, True
-    pieces = _pieces(edges, n)
+    pieces = components(edges, n, least=2)
     seconds = sum(_SECONDS_PER_SQUARE * len(piece) ** 2 for piece in pieces)
     in_time = _in_time(seconds, run)
     if in_time and max(map(len, pieces), default=0) <= exact:
         matched = _match_pieces(edges, pieces, Run())
-        return matched, float(edges.gain[matched].sum()), True
+        return matched, float(edges.weight[matched].sum()), True
     price = _prices(edges, n, run)
-    tight = np.flatnonzero(price[edges.one] + price[edges.other] - edges.gain < 1e-9 * edges.gain.max())
-    pieces = [piece for piece in _pieces(edges.subset(tight), n) if len(piece) <= exact]
+    tight = np.flatnonzero(price[edges.one] + price[edges.other] - edges.weight < 1e-9 * edges.weight.max())
+    pieces = [piece for piece in components(edges.subset(tight), n, least=2) if len(piece) <= exact]
     matched = tight[_match_pieces(edges.subset(tight), pieces, run)]
     return _extended(edges, matched, n), float(price.sum() + 1e-12 * n), False
 
@@ -130,14 +117,14 @@ def _in_time(seconds: float, run: Run) -> bool:
     return False
 
 
-def _prices(edges: _GainingEdges, n: int, run: Run) -> np.ndarray:
+def _prices(edges: Edges, n: int, run: Run) -> np.ndarray:
     """Prices of records such that the gain of every edge is at most the sum of its ends' prices. So the sum
     of all prices bounds the gain of any matching. They are the duals of the linear relaxation; where time
     runs out, half of the best gain at each record."""
-    columns = np.arange(len(edges.gain))
+    columns = np.arange(len(edges.weight))
     relaxed = solve_program(
         Program(
-            cost=-edges.gain,
+            cost=-edges.weight,
             upper=np.full(len(columns), np.inf),
             entries=(
                 np.concatenate([edges.one, edges.other]),
@@ -151,25 +138,15 @@ def _prices(edges: _GainingEdges, n: int, run: Run) -> np.ndarray:
     )
     if relaxed.optimal:
         price = np.maximum(-relaxed.price, 0.0)
-        short = edges.gain - price[edges.one] - price[edges.other]
+        short = edges.weight - price[edges.one] - price[edges.other]
     else:
-        price, short = np.zeros(n), edges.gain
+        price, short = np.zeros(n), edges.weight
     for end in (edges.one, edges.other):  # repair violations left by rounding or by upper bounds of edges
         np.maximum.at(price, end, price[end] + np.maximum(short, 0.0) / 2)
     return price
 
 
-def _pieces(edges: _GainingEdges, n: int) -> list[list[int]]:
-    """The connected components that have edges."""
-    import rustworkx
-
-    graph = rustworkx.PyGraph()
-    graph.add_nodes_from(range(n))
-    graph.add_edges_from_no_data(list(zip(edges.one.tolist(), edges.other.tolist())))
-    return [sorted(piece) for piece in rustworkx.connected_components(graph) if len(piece) > 1]
-
-
-def _match_pieces(edges: _GainingEdges, pieces: list[list[int]], run: Run) -> np.ndarray:
+def _match_pieces(edges: Edges, pieces: list[np.ndarray], run: Run) -> np.ndarray:
     """Numbers of the edges of a maximum-gain matching in each piece, as far as there is time."""
     import rustworkx
 
@@ -181,7 +158,7 @@ def _match_pieces(edges: _GainingEdges, pieces: list[list[int]], run: Run) -> np
     owner = piece_of[np.minimum(edges.one, len(piece_of) - 1)]
     order = np.argsort(owner, kind="stable")
     start = np.searchsorted(owner[order], np.arange(len(pieces) + 1))
-    gain = np.rint(edges.gain * (_UNIT / max(edges.gain.max(initial=0.0), 1e-300))).astype(np.int64)
+    gain = np.rint(edges.weight * (_UNIT / max(edges.weight.max(initial=0.0), 1e-300))).astype(np.int64)
     matched: list[int] = []
     for number, piece in enumerate(pieces):
         run.report("matching records", number / len(pieces))
@@ -198,13 +175,13 @@ def _match_pieces(edges: _GainingEdges, pieces: list[list[int]], run: Run) -> np
     return np.array(sorted(matched), dtype=np.int64)
 
 
-def _extended(edges: _GainingEdges, matched: np.ndarray, n: int) -> np.ndarray:
+def _extended(edges: Edges, matched: np.ndarray, n: int) -> np.ndarray:
     """Numbers of the matched edges and of further edges between free records, greatest gain first."""
     free = np.ones(n, dtype=bool)
     free[edges.one[matched]] = free[edges.other[matched]] = False
     open_edges = np.flatnonzero(free[edges.one] & free[edges.other])
     more = []
-    for edge in open_edges[np.argsort(-edges.gain[open_edges], kind="stable")].tolist():
+    for edge in open_edges[np.argsort(-edges.weight[open_edges], kind="stable")].tolist():
         if free[edges.one[edge]] and free[edges.other[edge]]:
             free[edges.one[edge]] = free[edges.other[edge]] = False
             more.append(edge)

@@ -9,7 +9,7 @@ import numpy as np
 
 from kohort.algorithms.algorithm import Algorithm
 from kohort.algorithms.graph.kernels.forest import cut_forest, grow_forest
-from kohort.algorithms.graph.kernels.withhold import withhold_outliers
+from kohort.algorithms.graph.kernels.groups import withhold_outliers
 from kohort.algorithms.out_of_time import SHARE_BEFORE, mondrian_instead
 from kohort.algorithms.proofs.charge_bound import charge_bound
 from kohort.algorithms.proofs.measured_units import searches_what_is_measured

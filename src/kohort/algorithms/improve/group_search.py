@@ -15,7 +15,7 @@ from kohort.algorithms.improve.kernels.group_ejection import MOST_CHANGED
 from kohort.algorithms.improve.kernels.group_rounds import MOST_POOLED, regroup
 from kohort.algorithms.improve.kernels.promises import Promises
 from kohort.algorithms.improve.model_rules import only_counts_records, promises_for, promises_of
-from kohort.algorithms.kernels.group_costs import costs_by_group
+from kohort.algorithms.kernels.costs import costs_by_group
 from kohort.algorithms.proofs.measured_units import in_measured_units
 from kohort.algorithms.run import Run, Standing
 from kohort.errors import InternalError

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from kohort.algorithms.kernels.mdav import mdav_groups
-from kohort.algorithms.kernels.optimal_runs import optimal_runs
-from kohort.algorithms.kernels.squares import lower_squares, nearest_centres, sum_of_squares
-from kohort.algorithms.kernels.squares_bound import squares_bound
+from kohort.algorithms.microaggregation.kernels.mdav import mdav_groups
+from kohort.algorithms.microaggregation.kernels.squares import (
+    lower_squares,
+    nearest_centres,
+    optimal_runs,
+    squares_bound,
+    sum_of_squares,
+)
 from kohort.algorithms.number_points import points_of, refuse_many_points
 from kohort.algorithms.run import Run
 from kohort.errors import UnsupportedError

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -39,12 +39,9 @@ class ItemsClass:
 
     def tells_too_much(self, problem: ItemsProblem) -> bool:
         """Whether too large a share of the class, or of its baskets with items, holds something sensitive."""
-        if problem.confidence is None or problem.class_of_record is None:
-            return False
         filled = self.records[np.diff(self.offsets) > 0]
-        return not all(
-            problem.confidence.allows_shares([held[records] for held in problem.holds], besides=besides)
-            for besides, records in enumerate((self.records, filled))
+        return problem.class_of_record is not None and not (
+            allows_shares(problem, self.records) and allows_shares(problem, filled, besides=1)
         )
 
     def alone(self, problem: ItemsProblem) -> ItemsProblem:
@@ -59,9 +56,19 @@ class ItemsClass:
         holds = [held[self.records] for held in problem.holds]
         return replace(problem, baskets=baskets, class_of_record=None, holds=holds)
 
-    def search(self, problem: ItemsProblem) -> CutSearch:
+    def search(self, problem: ItemsProblem, *, may_drop: bool) -> CutSearch:
+        """The search for a cut, which starts at the items themselves."""
         leaves = problem.leaves[self.occurrences]
-        return CutSearch(self.offsets, leaves, problem.hierarchy, problem.model.k, may_drop=problem.suppress)
+        return CutSearch(self.offsets, leaves, problem.hierarchy, problem.model.k, may_drop=may_drop)
+
+
+def allows_shares(problem: ItemsProblem, records: np.ndarray, *, besides: int = 0) -> bool:
+    """Whether some records may hold their sensitive items if nothing else of them is known.
+
+    besides  1 where it is known that they have other items
+    """
+    holds = [held[records] for held in problem.holds]
+    return problem.confidence is None or problem.confidence.allows_shares(holds, besides=besides)
 
 
 Cut = Callable[[CutSearch, ItemsClass, Run], list[str]]
@@ -69,29 +76,25 @@ Cut = Callable[[CutSearch, ItemsClass, Run], list[str]]
 
 
 def cut_each_class(problem: ItemsProblem, run: Run, cut: Cut) -> ItemNodes:
-    """Cut the hierarchy for every class by itself."""
-
-    return recode_each_class(problem, run, lambda part, run: cut_class(problem, part, run, cut))
-
-
-def cut_class(problem: ItemsProblem, part: ItemsClass, run: Run, cut: Cut) -> tuple[np.ndarray, list[str]]:
-    """Cut the hierarchy for one class; return the nodes of its occurrences, and notes.
+    """Cut the hierarchy for every class by itself.
 
     Where dropped items would leave too many holders of a sensitive item among the baskets that still have
     others, nothing is dropped.
     """
-    leaves = problem.leaves[part.occurrences]
-    search = part.search(problem)
-    notes = cut(search, part, run)
-    nodes = search.node_of_leaf()[leaves]
-    if problem.confidence is not None and (nodes == DROPPED).any():
-        shown = np.diff(part.reduced(nodes != DROPPED).offsets) > 0
-        holders = [held[part.records[shown]] for held in problem.holds]
-        if not problem.confidence.allows_shares(holders, besides=1):
-            search = part.search(replace(problem, suppress=False))
+
+    def recode(part: ItemsClass, run: Run) -> tuple[np.ndarray, list[str]]:
+        leaves = problem.leaves[part.occurrences]
+        search = part.search(problem, may_drop=problem.suppress)
+        notes = cut(search, part, run)
+        nodes = search.node_of_leaf()[leaves]
+        shown = part.records[np.diff(part.reduced(nodes != DROPPED).offsets) > 0]
+        if (nodes == DROPPED).any() and not allows_shares(problem, shown, besides=1):
+            search = part.search(problem, may_drop=False)
             notes = [*cut(search, part, run), _NOT_DROPPED]
             nodes = search.node_of_leaf()[leaves]
-    return nodes, notes
+        return nodes, notes
+
+    return recode_each_class(problem, run, recode)
 
 
 _NOT_DROPPED = (
@@ -110,7 +113,7 @@ def recode_each_class(
     """
     node = np.full(len(problem.leaves), -1, dtype=np.int64)
     withheld = np.zeros(len(problem.baskets), dtype=bool)
-    classes = list(_classes(problem))
+    classes = [ItemsClass.of(problem, records) for records in records_of_classes(problem)]
     notes: list[str] = []
     for number, part in enumerate(classes):
         filled = part.filled
@@ -131,11 +134,10 @@ def recode_each_class(
     return ItemNodes(node, withheld, notes=tuple(notes))
 
 
-def _classes(problem: ItemsProblem) -> Iterator[ItemsClass]:
-    if problem.class_of_record is None:
-        yield ItemsClass.of(problem, np.arange(len(problem.baskets)))
-        return
-    order = np.argsort(problem.class_of_record, kind="stable")
-    ends = np.flatnonzero(np.diff(problem.class_of_record[order])) + 1
-    for records in np.split(order, ends):
-        yield ItemsClass.of(problem, records)
+def records_of_classes(problem: ItemsProblem) -> list[np.ndarray]:
+    """The records of each class; without classes, all of them."""
+    classes = problem.class_of_record
+    if classes is None:
+        return [np.arange(len(problem.baskets))]
+    order = np.argsort(classes, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(classes[order])) + 1)

@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from kohort.algorithms.items.kernels.item_cuts import (
     ItemCut,
     ItemTree,
     TidLists,
+    Walk,
     drop,
     generalize,
     kept_nodes,
+    repair_itemsets,
     supports,
     tid_lists,
 )
-from kohort.algorithms.items.kernels.item_repairs import Walk, repair_itemsets
-from kohort.algorithms.items.kernels.itemsets import Baskets, collapsed, mark_rare, picked, transposed
-from kohort.algorithms.items.kernels.pair_counts import pair_counts
+from kohort.algorithms.items.kernels.itemsets import (
+    Baskets,
+    collapsed,
+    mark_rare,
+    pair_counts,
+    picked,
+    transposed,
+)
 from kohort.algorithms.run import Run
 from kohort.data.hierarchy import Hierarchy
 from kohort.recoding.item_nodes import DROPPED
-
-
-class _Rare(NamedTuple):
-    """Whether each node is in a rare itemset, and the nodes of the first one, -1 in unused places."""
-
-    marks: np.ndarray
-    first: np.ndarray
 
 
 class CutSearch:
@@ -39,13 +37,7 @@ class CutSearch:
     """
 
     def __init__(
-        self,
-        offsets: np.ndarray,
-        leaves: np.ndarray,
-        hierarchy: Hierarchy,
-        k: int,
-        *,
-        may_drop: bool = False,
+        self, offsets: np.ndarray, leaves: np.ndarray, hierarchy: Hierarchy, k: int, *, may_drop: bool = False
     ) -> None:
         self.k = k
         everything = Baskets(offsets, leaves.astype(np.int32), np.ones(len(offsets) - 1, dtype=np.int64))
@@ -53,10 +45,7 @@ class CutSearch:
         self.tree, self.lists, self.support = _ranked(self.baskets, hierarchy)
         n = len(hierarchy.parent)
         self.cut = ItemCut(
-            below=np.zeros(n, dtype=bool),
-            cost=np.zeros(n, dtype=np.int64),
-            dropped=np.zeros(n, dtype=bool),
-            may_drop=may_drop,
+            np.zeros(n, dtype=bool), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=bool), may_drop
         )
 
     @property
@@ -101,23 +90,21 @@ class CutSearch:
         All of them are repaired unless time runs out.
         """
         run.report("itemsets", 0.0)
-        repairs, suspects = 0, self._above_rare(size)
-        while suspects is not None:
+        repairs = 0
+        while (suspects := self._above_rare(size)).any():
             found = self._repair_among(suspects, size, run)
             repairs += found
+            # a dropped item comes back where a node above it is published, and that may make itemsets rare
             if not found or not self.cut.may_drop or run.out_of_time:
                 break
-            # a dropped item comes back where a node above it is published, and that may make itemsets rare
-            suspects = self._above_rare(size)
         return repairs
 
     def _repair_among(self, suspects: np.ndarray, size: int, run: Run) -> int:
         """Visit the itemsets of these nodes once, and repair those that are rare; return how many."""
-        open_baskets, nodes = self.shown_as(suspects & ~self.cut.below & ~self.cut.dropped)
+        open_baskets, nodes = self.shown_as(suspects & ~self.cut.below & ~self.cut.dropped, self.baskets)
         prefix = np.full(size, -1, dtype=np.int64)
-        walk = Walk(
-            self.tree, self.cut, self.lists, nodes, size, self.k, prefix, pair_counts(len(nodes), self.k)
-        )
+        pairs = pair_counts(len(nodes), self.k)
+        walk = Walk(self.tree, self.cut, self.lists, nodes, size, self.k, prefix, pairs)
         lists, repairs = transposed(open_baskets, len(nodes)), 0
         for first in range(len(lists.present)):
             run.report("itemsets", lists.start[first] / lists.start[-1])
@@ -145,11 +132,11 @@ class CutSearch:
 
     def first_rare(self, size: int) -> list[int]:
         """The nodes of a smallest rare itemset of the cut; empty if there is none of up to `size` nodes."""
-        published, nodes = self.shown_as(self.published)
+        published, nodes = self.shown_as(self.published, self.baskets)
         for length in range(1, min(size, self.longest) + 1):
-            found = self._rare(published, len(nodes), length, stop=True)
-            if found is not None:
-                return [int(nodes[number]) for number in found.first if number >= 0]
+            marks, first = self._rare(published, len(nodes), length, stop=True)
+            if marks.any():
+                return nodes[first[first >= 0]].tolist()
         return []
 
     def generalize(self, node: int) -> None:
@@ -160,16 +147,13 @@ class CutSearch:
         """Publish nothing for the items under a node."""
         drop(self.tree, self.cut, node)
 
-    def _above_rare(self, size: int) -> np.ndarray | None:
-        """Whether each node is above (or at) a node of a rare itemset of the cut; None if none is rare.
+    def _above_rare(self, size: int) -> np.ndarray:
+        """Whether each node is above (or at) a node of a rare itemset of the cut.
 
         Only such nodes can be in a rare itemset of the walk: if that is rare, so are the itemsets below it,
         unless these were dropped.
         """
-        nodes = self._in_rare(size)
-        if not len(nodes):
-            return None
-        suspects = np.zeros(len(self.tree.parent), dtype=bool)
+        nodes, suspects = self._in_rare(size), np.zeros(len(self.tree.parent), dtype=bool)
         while len(nodes):
             suspects[nodes] = True
             nodes = np.unique(self.tree.parent[nodes])
@@ -180,43 +164,36 @@ class CutSearch:
         """The nodes of all rare itemsets of up to `size` nodes that the cut publishes."""
         if size == 1:
             return np.flatnonzero(self.published & (self.support > 0) & (self.support < self.k))
-        published, nodes = self.shown_as(self.published)
-        found = self._rare(published, len(nodes), size, stop=False)
-        return nodes[:0] if found is None else nodes[found.marks]
+        published, nodes = self.shown_as(self.published, self.baskets)
+        return nodes[self._rare(published, len(nodes), size, stop=False)[0]]
 
-    def _rare(self, baskets: Baskets, n_nodes: int, size: int, *, stop: bool) -> _Rare | None:
-        """Which nodes are in rare itemsets of up to `size` nodes, or with `stop` in one; None: in none."""
+    def _rare(
+        self, baskets: Baskets, n_nodes: int, size: int, *, stop: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Whether each node is in a rare itemset of up to `size` nodes; and the first such itemset.
+
+        The itemset has -1 in unused places. With `stop` only its nodes are looked for.
+        """
         marks, first = np.zeros(n_nodes, dtype=bool), np.full(size, -1, dtype=np.int64)
-        pairs = pair_counts(n_nodes, self.k)
-        if mark_rare(baskets, n_nodes, size, self.k, marks, first, 0, stop, pairs):
-            return _Rare(marks, first)
-        return None
+        mark_rare(baskets, n_nodes, size, self.k, marks, first, 0, stop, pair_counts(n_nodes, self.k))
+        return marks, first
 
-    def shown_as(self, keep: np.ndarray, baskets: Baskets | None = None) -> tuple[Baskets, np.ndarray]:
+    def shown_as(self, keep: np.ndarray, baskets: Baskets) -> tuple[Baskets, np.ndarray]:
         """Baskets of the kept nodes that occur, without the root, which says nothing; and these nodes."""
         nodes = self.tree.node[keep[self.tree.node]]
         number = np.full(len(keep), -1, dtype=np.int64)
         number[nodes] = np.arange(len(nodes))
-        return collapsed(kept_nodes(baskets or self.baskets, self.tree, number)), nodes
+        return collapsed(kept_nodes(baskets, self.tree, number)), nodes
 
     def children(self, node: int) -> np.ndarray:
         """The nodes right below a node."""
         return np.flatnonzero(self.tree.parent == node)
 
-    def published_cost(self, node: int) -> int:
-        """The cost of the items under a node when they are published as this node."""
-        width = int(self.tree.hi[node] - self.tree.lo[node]) + 1
-        return int(self.tree.mass[node]) * width if width > 1 else 0
-
-    def dropped_cost(self, node: int) -> int:
-        """The cost of the items under a node when they are dropped."""
-        return int(self.tree.mass[node]) * int(self.tree.hi[0] + 1)
-
     def split(self, node: int) -> None:
         """Publish a node of the cut as its children."""
         children = self.children(node)
         self.cut.below[children] = False
-        self.cut.cost[children] = [self.published_cost(child) for child in children.tolist()]
+        self.cut.cost[children] = self.tree.cost[children]
         change = int(self.cut.cost[children].sum()) - int(self.cut.cost[node])
         while node >= 0:
             self.cut.cost[node] += change
@@ -229,7 +206,7 @@ class CutSearch:
         if m == 1 or not self.support[node]:
             return False
         others, nodes = self.shown_as(keep, picked(self.baskets, self.tids(node)))
-        return self._rare(others, len(nodes), m - 1, stop=True) is not None
+        return bool(self._rare(others, len(nodes), m - 1, stop=True)[0].any())
 
     def tids(self, node: int) -> np.ndarray:
         """The distinct baskets that have an item under a node."""
@@ -237,36 +214,26 @@ class CutSearch:
 
 
 def _ranked(baskets: Baskets, hierarchy: Hierarchy) -> tuple[ItemTree, TidLists, np.ndarray]:
-    """The tree with nodes ranked by support, then size, then place; the baskets and support of every node."""
-    n = len(hierarchy.parent)
-    count = np.bincount(
-        baskets.nodes,
-        weights=np.repeat(baskets.weight, np.diff(baskets.start)),
-        minlength=len(hierarchy.leaves),
-    )
-    tree = item_tree(hierarchy, count)
+    """The tree, its nodes ordered by support, size and place; and the baskets and support of every node."""
+    weights = np.repeat(baskets.weight, np.diff(baskets.start))
+    tree = item_tree(hierarchy, np.bincount(baskets.nodes, weights, minlength=len(hierarchy.leaves)))
     lists = tid_lists(baskets, tree)
     support = supports(lists)
-    order = np.lexsort((np.arange(n), -(tree.hi - tree.lo), -support))
-    node = order[(support[order] > 0) & (order > 0)]
-    tree.rank[node] = np.arange(len(node))
-    return tree._replace(node=node), lists, support
+    order = np.lexsort((np.arange(len(support)), -(tree.hi - tree.lo), -support))
+    return tree._replace(node=order[(support[order] > 0) & (order > 0)]), lists, support
 
 
 def item_tree(hierarchy: Hierarchy, occurrences: np.ndarray) -> ItemTree:
-    """The tree of a hierarchy, without ranks.
-
-    occurrences  per leaf how often it occurs in baskets
-    """
-    n = len(hierarchy.parent)
+    """The tree of a hierarchy, for baskets in which each leaf occurs this often; no order of its nodes."""
     before = np.concatenate([[0], np.cumsum(occurrences)]).astype(np.int64)
+    mass, width = before[hierarchy.hi + 1] - before[hierarchy.lo], hierarchy.hi - hierarchy.lo + 1
     return ItemTree(
         parent=hierarchy.parent.astype(np.int64),
         lo=hierarchy.lo.astype(np.int64),
         hi=hierarchy.hi.astype(np.int64),
         last=hierarchy.leaf_node[hierarchy.hi].astype(np.int64),
         leaf_node=hierarchy.leaf_node.astype(np.int64),
-        mass=before[hierarchy.hi + 1] - before[hierarchy.lo],
-        rank=np.full(n, -1, dtype=np.int64),
+        cost=np.where(width > 1, mass * width, 0),
+        dropped_cost=mass * len(hierarchy.leaves),
         node=np.zeros(0, dtype=np.int64),
     )

@@ -8,12 +8,10 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from kohort.algorithms.algorithm import ItemsAlgorithm
-from kohort.algorithms.items.apriori import AprioriItems
 from kohort.algorithms.items.class_cuts import ItemsClass, recode_each_class
+from kohort.algorithms.items.cuts import AprioriItems
 from kohort.algorithms.items.kernels.rare_packing import rare_packing
-from kohort.algorithms.items.local import LocalItems
-from kohort.algorithms.items.local_drops import LocalRecoding, lowered_by_drops
-from kohort.algorithms.items.local_search import LocalSearch
+from kohort.algorithms.items.local import LocalItems, LocalRecoding, LocalSearch, lowered_by_drops
 from kohort.algorithms.run import Run
 from kohort.parameters import Within
 from kohort.problem.items import ItemsProblem

@@ -8,14 +8,13 @@ from heapq import heappop, heappush
 from typing import Annotated, ClassVar
 
 from kohort.algorithms.algorithm import ItemsAlgorithm
-from kohort.algorithms.items.apriori import (
+from kohort.algorithms.items.class_cuts import ItemsClass, cut_each_class
+from kohort.algorithms.items.cut_search import CutSearch
+from kohort.algorithms.items.cuts import (
     AprioriItems,
     protect_and_refine,
     repair_by_size,
-    sensitive_items,
 )
-from kohort.algorithms.items.class_cuts import ItemsClass, cut_each_class
-from kohort.algorithms.items.cut_search import CutSearch
 from kohort.algorithms.items.kernels.item_cuts import ItemCut
 from kohort.algorithms.run import Run
 from kohort.parameters import Within
@@ -66,8 +65,7 @@ class OptimalItems(ItemsAlgorithm):
         """Leave the best cut in the search, and return a lower bound on the least cost."""
         start, m = _Open(0, 0, _copied(search.cut), frozenset()), problem.model.m
         repair_by_size(search, m, run)
-        protect_and_refine(problem, part, search, run, refine=True)
-        sensitive = sensitive_items(problem, part, search)
+        _, sensitive = protect_and_refine(problem, part, search, run, refine=True)
         best = _copied(search.cut)
         most = search.cost
         heap, made = [start], 1
@@ -80,9 +78,7 @@ class OptimalItems(ItemsAlgorithm):
             if least >= most:
                 break
             search.cut = state.cut
-            rare = search.first_rare(m)
-            if not rare and sensitive is not None:
-                rare = sensitive.first_short()
+            rare = search.first_rare(m) or sensitive.first_short()
             if not rare:
                 return least
             for child in _children(search, state, rare):

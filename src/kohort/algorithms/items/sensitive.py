@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
+from kohort.algorithms.items.class_cuts import ItemsClass
 from kohort.algorithms.items.cut_search import CutSearch
-from kohort.algorithms.items.kernels.item_confidence import short_of_room
 from kohort.algorithms.items.kernels.item_cuts import any_gone, repair
 from kohort.algorithms.items.kernels.itemsets import Baskets, collapsed, picked
+from kohort.algorithms.items.kernels.local_confidence import short_of_room
 from kohort.algorithms.run import Run
 from kohort.errors import InputError
-from kohort.problem.promises import ItemInference
+from kohort.problem.items import ItemsProblem
 
 _AT_ONCE = 10_000  # itemsets that are collected before they are repaired
 
 
-def rooms_of(
-    confidence: ItemInference, holds: Sequence[np.ndarray], n_records: int
-) -> list[tuple[int, np.ndarray]]:
-    """For every rule how many items may be known, and the room that it leaves in each record."""
-    limit = confidence.limit_among(n_records)
-    if limit.denominator * (n_records + 1) >= 2**62:
+def rooms_of(problem: ItemsProblem, records: np.ndarray) -> list[tuple[int, np.ndarray]]:
+    """For every rule how many items may be known, and the room that it leaves in each of some records."""
+    if problem.confidence is None:
+        return []
+    limit = problem.confidence.limit_among(len(records))
+    if limit.denominator * (len(records) + 1) >= 2**62:
         raise InputError("The limit on the confidence has too many digits. Round it.")
     return [
         (rule.m, limit.numerator * rule.known - limit.denominator * rule.held)
-        for rule in confidence.rules(holds)
+        for rule in problem.confidence.rules([held[records] for held in problem.holds])
         if rule.m > 0
     ]
 
@@ -40,19 +39,12 @@ class SensitiveItems:
     Memory: O(distinct baskets * rules): one for each sensitive item and set of them that may be known.
     """
 
-    def __init__(
-        self,
-        offsets: np.ndarray,
-        leaves: np.ndarray,
-        holds: Sequence[np.ndarray],
-        confidence: ItemInference,
-        search: CutSearch,
-    ) -> None:
+    def __init__(self, problem: ItemsProblem, part: ItemsClass, search: CutSearch) -> None:
         self.search = search
         self.repairs = self.climbed = 0
-        rooms, leaves = rooms_of(confidence, holds, len(offsets) - 1), leaves.astype(np.int32)
+        rooms, leaves = rooms_of(problem, part.records), problem.leaves[part.occurrences].astype(np.int32)
         self.sizes = [min(m, search.longest) for m, _ in rooms]
-        per_rule = [collapsed(Baskets(offsets, leaves, room)).weight for _, room in rooms]
+        per_rule = [collapsed(Baskets(part.offsets, leaves, room)).weight for _, room in rooms]
         n = len(search.baskets.weight)
         self.rooms = np.column_stack([np.zeros((n, 0), dtype=np.int64), *per_rule])
         self.lists = search.lists._replace(rooms=self.rooms)
@@ -69,6 +61,8 @@ class SensitiveItems:
         by level instead.
         """
         n_rules = len(self.sizes)
+        if not n_rules:
+            return
         for size in range(1, self.m + 1):
             rule = settled = rounds = 0
             while settled < n_rules:
@@ -92,7 +86,7 @@ class SensitiveItems:
         """Whether every itemset would still have room if nodes were published in place of one node."""
         search, keep = self.search, self.search.published
         keep[node], keep[shown] = False, True
-        for child in shown:
+        for child in shown if self.sizes else []:
             tids = search.tids(child)
             if (self.rooms[tids].sum(axis=0) < 0).any():
                 return False

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kohort.algorithms.algorithm import ItemsAlgorithm
+from kohort.algorithms.items.class_cuts import records_of_classes
 from kohort.algorithms.run import Run
 from kohort.algorithms.solver import Solver
 from kohort.data.counting import distinct_rows
@@ -207,7 +208,7 @@ def solve_items(algorithm: ItemsAlgorithm, problem: ItemsProblem, run: Run) -> I
     if not problem.drops_sensitive:
         return algorithm.solve(problem, run)
     holds = [held.copy() for held in problem.holds]
-    for records in _classes(problem):
+    for records in records_of_classes(problem):
         assert problem.confidence is not None
         filled = problem.baskets.sizes[records] > 0
         for number in telling_items(problem.confidence, [held[records] for held in holds], filled):
@@ -244,16 +245,6 @@ def telling_items(confidence: ItemInference, holds: list[np.ndarray], filled: np
         if not broken:
             return dropped
         dropped.append(max(broken, key=lambda item: (broken[item] / left[item].sum(), -item)))
-
-
-def _classes(problem: ItemsProblem) -> Iterator[np.ndarray]:
-    """The records of each class."""
-    classes = problem.class_of_record
-    if classes is None:
-        yield np.arange(len(problem.baskets))
-        return
-    order = np.argsort(classes, kind="stable")
-    yield from np.split(order, np.flatnonzero(np.diff(classes[order])) + 1)
 
 
 def _gone(problem: ItemsProblem, holds: list[np.ndarray]) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kohort.algorithms.kernels.generalization import range_cost
+from kohort.algorithms.kernels.costs import range_cost
 from kohort.kernels.compiled import kernel
 from kohort.kernels.sorting import stable_order
 from kohort.problem.encoding.layout import SET, TREE

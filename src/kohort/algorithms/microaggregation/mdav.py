@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from kohort.algorithms.algorithm import Algorithm
-from kohort.algorithms.kernels.mdav import mdav_groups, v_mdav_groups
+from kohort.algorithms.microaggregation.kernels.mdav import mdav_groups, v_mdav_groups
 from kohort.algorithms.number_points import points_of, refuse_many_points
 from kohort.algorithms.refusals import refuse_other_costs
 from kohort.algorithms.run import Run

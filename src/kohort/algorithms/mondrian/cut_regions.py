@@ -8,16 +8,23 @@ find in the whole table.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 
-from kohort.algorithms.mondrian.cut_table import children_of
+from kohort.algorithms.mondrian.cutting import children_of
 from kohort.algorithms.mondrian.kernels.cut_table import BY_CHILD, SAMPLE, Children, Rules
 from kohort.algorithms.mondrian.region_cuts import BinCounts, Trial, question_of
-from kohort.algorithms.mondrian.region_people import kept_by_people
-from kohort.algorithms.mondrian.region_records import Borrowing, Lending, Question
-from kohort.algorithms.mondrian.region_tree import NodeCut, Regions, RegionTree
+from kohort.algorithms.mondrian.region_records import (
+    Borrowing,
+    Lending,
+    NodeCut,
+    Question,
+    Regions,
+    RegionTree,
+    kept_by_people,
+)
 from kohort.algorithms.run import Run
 from kohort.problem.problem import Problem
 from kohort.problem.promises import ClassCounts
@@ -158,11 +165,19 @@ def _trials(
     asked = [question_of(node, cut, rules.tables, rules.children) for node, cut in tried.items()]
     k, strict = rules.rules.k, rules.rules.strict
     trials = [
-        Trial.of(question, counts, bool(cut.way == BY_CHILD), k, strict)
+        Trial.of(question, counts, bool(cut.way == BY_CHILD), k)
         for question, counts, cut in zip(asked, records.count(tree, asked), tried.values())
     ]
-    if trials[0].counts.people is not None:
-        trials = _with_pools(records, tree, trials, rules.rules)
+    of_people = trials[0].counts.people is not None
+    if of_people:
+        trials = _with_pools_counted(records, tree, trials)
+    lenders = [found for trial in trials if (found := trial.borrowing(k, strict)) is not None]
+    if of_people:
+        borrowed = records.records_to_borrow(tree, lenders) if lenders else {}
+    else:
+        can_lend = {lender.node for lender in lenders}
+        borrowed = {t.question.node: k - t.pool_people for t in trials if t.question.node in can_lend}
+    trials = [trial.completed(k, borrowed.get(trial.question.node)) for trial in trials]
     lending = {
         t.question.node: (t.question.attribute, t.lending_leaves, t.n_lent) for t in trials if t.n_lent
     }
@@ -170,14 +185,9 @@ def _trials(
     return [trial.lent(*lent[trial.question.node]) if trial.n_lent else trial for trial in trials]
 
 
-def _with_pools(records: Records, tree: RegionTree, trials: list[Trial], rules: Rules) -> list[Trial]:
-    """The trials with the people of their pools counted; those that are too few get some more."""
-    with_pool = [trial for trial in trials if trial.by_child]
-    if not with_pool:
-        return trials
-    counted = records.count(tree, [trial.pool_question for trial in with_pool])
-    people = {t.question.node: int(c.people[1]) for t, c in zip(with_pool, counted) if c.people is not None}
-    trials = [t.pooled(people[t.question.node]) if t.by_child else t for t in trials]
-    asked = [found for trial in trials if (found := trial.borrowing(rules.k, rules.strict)) is not None]
-    borrowed = records.records_to_borrow(tree, asked) if asked else {}
-    return [trial.completed(rules.k, borrowed.get(trial.question.node)) for trial in trials]
+def _with_pools_counted(records: Records, tree: RegionTree, trials: list[Trial]) -> list[Trial]:
+    """The trials with the different people of their pools counted."""
+    asked = [trial.pool_question for trial in trials if trial.by_child]
+    counted = records.count(tree, asked) if asked else []
+    people = {question.node: int(counts.heads[1]) for question, counts in zip(asked, counted)}
+    return [replace(t, pool_people=people[t.question.node]) if t.by_child else t for t in trials]

@@ -1,4 +1,4 @@
-"""The search of mondrian: records in the order of their groups, cut on all cores to the end."""
+"""The records of a problem, and room to work in, in the layout that compiled code cuts them in."""
 
 from __future__ import annotations
 
@@ -8,23 +8,122 @@ from itertools import pairwise
 
 import numpy as np
 
-from kohort.algorithms.mondrian.cut_table import cut_table, cut_table_of, new_workspace
+from kohort.algorithms.compact_rows import compact_rows
+from kohort.algorithms.mondrian.kernels.cut_parts import cut_groups
 from kohort.algorithms.mondrian.kernels.cut_table import (
     CUT,
     CUT_UP,
     DEAL,
     FIND,
+    MAX_BINS,
     PART,
+    SAMPLE,
+    BestCuts,
+    Bins,
+    Children,
+    CutTable,
+    Edges,
+    Marks,
+    Moving,
+    Pooling,
+    Records,
     Rules,
+    Sorting,
     Steps,
+    Summary,
     Workspace,
 )
-from kohort.algorithms.mondrian.kernels.descent import cut_groups
 from kohort.algorithms.run import Run
 from kohort.kernels.threads import thread_count
-from kohort.problem.encoding.layout import Tables
+from kohort.problem.encoding.layout import TREE, Tables
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
+
+
+def cut_table_of(problem: Problem, *, strict: bool, widest: bool) -> CutTable:
+    """All records of a problem in the order in which they came, as one group. O(records * attributes)."""
+    table = cut_table(compact_rows(problem), problem.coded.tables, Rules(problem.k, strict, widest))
+    persons, masses = problem.units.persons.astype(np.int32), problem.masses.each.astype(np.float64)
+    return table._replace(records=table.records._replace(persons=persons, masses=masses))
+
+
+def cut_table(rows: np.ndarray, tables: Tables, rules: Rules) -> CutTable:
+    """Rows as `compact_rows` gives them, which will be moved, as one group of records that weigh the same."""
+    number = np.arange(len(rows), dtype=np.int32)
+    records = Records(rows, rows.view(np.int64), number, np.zeros(0, dtype=np.int32), np.zeros(0))
+    return CutTable(records, tables, children_of(tables), rules)
+
+
+def _depths(tables: Tables) -> np.ndarray:
+    """How many steps each node of a hierarchy is below its root."""
+    depth = np.zeros(len(tables.parent), dtype=np.int64)
+    above = tables.parent
+    while (above >= 0).any():
+        depth += above >= 0
+        above = np.where(above >= 0, tables.parent[above], -1)
+    return depth
+
+
+def children_of(tables: Tables) -> Children:
+    """For each depth and leaf, the place among its siblings of the leaf's ancestor one step below.
+
+    O(leaves * height).
+    """
+    depth = _depths(tables)
+    ends = np.append(tables.leaf_start[1:], len(tables.leaf_node))
+    found = [np.zeros(0, dtype=np.int32)]
+    for kind, start, end in zip(tables.kind, tables.leaf_start, ends):
+        node = tables.leaf_node[start:end]
+        places = np.zeros((int(depth[node].max()) if kind == TREE else 0, len(node)), dtype=np.int32)
+        below = np.flatnonzero(depth[node] > 0) if kind == TREE else node[:0]
+        while len(below):
+            at = node[below]
+            places[depth[at] - 1, below] = tables.sibling[at]
+            node = node.copy()
+            node[below] = tables.parent[at]
+            below = below[depth[node[below]] > 0]
+        found.append(places.ravel())
+    return Children(depth, np.cumsum([len(places) for places in found])[:-1], np.concatenate(found))
+
+
+def new_workspace(table: CutTable, largest: int, n_cuts: int) -> Workspace:
+    """Room to work on groups of up to `largest` records, of which the best `n_cuts` cuts are found."""
+    records, tables = table.records, table.tables
+    sample, width, n_words = min(largest, 2 * SAMPLE), records.rows.shape[1], int(tables.word_start[-1])
+    n_leaves = int(np.diff(np.append(tables.leaf_start, len(tables.leaf_cost))).max())
+    n_places = max(MAX_BINS, int(tables.n_children.max(initial=0))) + 2
+    n_bins = max(MAX_BINS, min(n_places, 4 * sample + 64))
+
+    def numbers(*shape: int) -> np.ndarray:
+        return np.empty(shape, dtype=np.int64)
+
+    def short(n: int) -> np.ndarray:
+        return np.empty(n, dtype=np.int32)
+
+    def summary(*n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        lo, hi = (np.empty((*n, width), dtype=records.rows.dtype) for _ in range(2))
+        return lo, hi, np.empty((*n, n_words), dtype=np.uint64)
+
+    first, last, left, right = numbers(4, MAX_BINS)
+    n_sorted = max(sample, n_places // 4)
+    n_people = int(records.persons.max(initial=-1)) + 1
+    return Workspace(
+        bins=Bins(short(sample), numbers(n_places), np.empty(n_places), *summary(n_bins)),
+        side=Summary(*summary()),
+        group=Summary(*summary()),
+        pooling=Pooling(np.empty(n_places, dtype=bool), short(n_places), numbers(n_places)),
+        edges=Edges(first, last, np.empty(MAX_BINS + 1), left, right),
+        sorting=Sorting(
+            short(sample), short(n_sorted), short(n_sorted), short(min(n_leaves, 4 * sample + 1))
+        ),
+        marks=Marks(
+            np.zeros((n_people, 2), dtype=np.int32), np.zeros(1, dtype=np.int32), short(n_people and largest)
+        ),
+        moving=Moving(short(largest), numbers(n_places), numbers(n_places), numbers(largest)),
+        best=BestCuts(np.empty(n_cuts, dtype=CUT).view(np.recarray), np.empty(n_cuts)),
+        stack=numbers(largest // (2 * table.rules.k) + 2, 2),
+    )
+
 
 _SUBTREE = 65_536  # records, about, that fit the cache of a core
 _SHARE = 262_144  # records that a thread cuts between two looks at the clock

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from kohort.algorithms.algorithm import Algorithm
-from kohort.algorithms.kernels.group_costs import costs_by_group
+from kohort.algorithms.kernels.costs import costs_by_group
 from kohort.algorithms.mondrian.cutting import Cutting
 from kohort.algorithms.refusals import refuse_unknown_costs
 from kohort.algorithms.run import Run

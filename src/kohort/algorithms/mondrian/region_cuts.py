@@ -8,9 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kohort.algorithms.mondrian.kernels.cut_table import BY_CHILD, BY_FREQUENCY, Children
-from kohort.algorithms.mondrian.kernels.node_children import pool_children
-from kohort.algorithms.mondrian.region_records import Borrowing, Question
-from kohort.algorithms.mondrian.region_tree import NodeCut
+from kohort.algorithms.mondrian.region_records import Borrowing, NodeCut, Question
 from kohort.problem.encoding.layout import Tables
 from kohort.problem.problem import Problem
 from kohort.problem.promises import ClassCounts
@@ -29,28 +27,33 @@ class BinCounts:
     cells: Mapping[str, tuple[np.ndarray, np.ndarray, np.ndarray]]
     people: np.ndarray | None = None
 
+    @property
+    def heads(self) -> np.ndarray:
+        """The people of each bin: its records, where records are counted."""
+        return self.sizes if self.people is None else self.people
+
     def with_lent(self, lender: int, lent: Mapping[str, np.ndarray], n_lent: int) -> BinCounts:
         """The counts after some records of one bin were moved to a new bin, the last one.
 
         lent  the values of these records by sensitive column
         """
-        sizes = np.append(self.sizes, n_lent)
-        sizes[lender] -= n_lent
+
+        def moved(of_bins: np.ndarray, gained: int) -> np.ndarray:
+            of_bins = np.append(of_bins, gained)
+            of_bins[lender] -= n_lent
+            return of_bins
+
         cells, new = {}, len(self.sizes)
         for name, (bins, values, count) in self.cells.items():
-            moved, times = np.unique(lent[name], return_counts=True)
+            lent_values, times = np.unique(lent[name], return_counts=True)
             count = count.copy()
-            for value, n in zip(moved, times):
+            for value, n in zip(lent_values, times):
                 count[(bins == lender) & (values == value)] -= n
-            cells[name] = (
-                np.append(bins, np.full(len(moved), new)),
-                np.append(values, moved),
-                np.append(count, times),
-            )
-        people = None if self.people is None else np.append(self.people, 0)
-        if people is not None:
-            people[lender] -= n_lent  # at least as many are left: a record takes away one person at most
-        return BinCounts(sizes, cells, people)
+            new_bins = np.append(bins, np.full(len(times), new))
+            cells[name] = new_bins, np.append(values, lent_values), np.append(count, times)
+        # of people at least as many are left: a record takes away one person at most
+        people = None if self.people is None else moved(self.people, 0)
+        return BinCounts(moved(self.sizes, n_lent), cells, people)
 
 
 def question_of(node: int, cut: np.record, tables: Tables, children: Children) -> Question:
@@ -72,36 +75,32 @@ class Trial:
     """A cut of a region that is tried, and how its bins become parts.
 
     part_of_bin  per bin; in a cut into children, part 0 is the pool, which may be empty
+    by_child     whether it is a cut into children
+    pool_people  the different people in the pool, or its records
     lender       the child whose first `n_lent` records go to the pool, which is too small; -1: none
     last_lent    the number of the last of these records in the table
-    pool_people  the different people in the pool, where people are counted
-    by_child     whether it is a cut into children
     """
 
     question: Question
     counts: BinCounts
     part_of_bin: np.ndarray
     n_parts: int
+    by_child: bool = False
+    pool_people: int = 0
     lender: int = -1
     n_lent: int = 0
     last_lent: int = -1
-    pool_people: int = 0
-    by_child: bool = False
 
     @classmethod
-    def of(cls, question: Question, counts: BinCounts, by_child: bool, k: int, strict: bool) -> Trial:
-        """The trial of a cut, where small children are pooled by the rule of mondrian."""
+    def of(cls, question: Question, counts: BinCounts, by_child: bool, k: int) -> Trial:
+        """The trial of a cut, where children with fewer than k people are pooled.
+
+        Where people are counted, who is in the pool has to be counted next: see `pool_question`.
+        """
         if not by_child:
             return cls(question, counts, np.arange(2), 2)
-        if counts.people is not None:  # who is in the pool has to be counted first: see `pool_question`
-            apart = counts.people >= k
-            parts = np.where(apart, np.cumsum(apart), 0)
-            return cls(question, counts, parts, int(apart.sum()) + 1, by_child=True)
-        apart = np.empty(question.n_bins, dtype=bool)
-        lender, n_lent = pool_children(counts.sizes, k, strict, apart)
-        part_of_bin = np.where(apart, np.cumsum(apart), 0)
-        n_parts = int(apart.sum()) + 1
-        return cls(question, counts, part_of_bin, n_parts, int(lender), int(n_lent), by_child=True)
+        apart = counts.heads >= k
+        return cls(question, counts, *_parts(apart), True, int(counts.sizes[~apart].sum()))
 
     @property
     def lending_leaves(self) -> np.ndarray:
@@ -123,18 +122,13 @@ class Trial:
         pooled = (self.part_of_bin == 0).astype(np.int64)
         return replace(self.question, bin_of_leaf=pooled[self.question.bin_of_leaf], n_bins=2)
 
-    def pooled(self, people: int) -> Trial:
-        """The trial with the people of the pool known."""
-        return replace(self, pool_people=people)
-
     def borrowing(self, k: int, strict: bool) -> Borrowing | None:
         """Whose records the pool may borrow, where it has too few people; None where nobody can lend any."""
         apart = np.flatnonzero(self.part_of_bin)
         if strict or not 0 < self.pool_people < k or not len(apart):
             return None
-        assert self.counts.people is not None
-        donor = apart[np.argmax(self.counts.people[apart])]
-        if self.counts.people[donor] - (k - self.pool_people) < k:
+        donor = apart[np.argmax(self.counts.heads[apart])]
+        if self.counts.heads[donor] - (k - self.pool_people) < k:
             return None
         bins, question = self.question.bin_of_leaf, self.question
         return Borrowing(question.node, question.attribute, bins == donor, (self.part_of_bin == 0)[bins], k)
@@ -148,17 +142,16 @@ class Trial:
         The child that joins is the one with the fewest people.
         """
         apart = np.flatnonzero(self.part_of_bin)
-        if not 0 < self.pool_people < k or not len(apart):
+        if not self.by_child or not 0 < self.pool_people < k or not len(apart):
             return self
-        people = self.counts.people
-        assert people is not None
+        people = self.counts.heads
         donor = int(apart[np.argmax(people[apart])])
         if n_borrowed is not None and people[donor] - n_borrowed >= k:
             return replace(self, lender=donor, n_lent=n_borrowed, pool_people=k)
         is_apart = self.part_of_bin > 0
         is_apart[apart[np.argmin(people[apart])]] = False
-        part_of_bin = np.where(is_apart, np.cumsum(is_apart), 0)
-        return replace(self, part_of_bin=part_of_bin, n_parts=int(is_apart.sum()) + 1)
+        part_of_bin, n_parts = _parts(is_apart)
+        return replace(self, part_of_bin=part_of_bin, n_parts=n_parts)
 
     def settled(self, problem: Problem) -> dict[int, int] | None:
         """The records of each part if all parts keep every model, else None. Fills `part_of_bin`.
@@ -222,3 +215,8 @@ class Trial:
                 counts = ClassCounts.from_cells(of_part, values, count, n_present, n_values)
             holds[present] &= model.holds(counts, problem.context(model))
         return holds
+
+
+def _parts(apart: np.ndarray) -> tuple[np.ndarray, int]:
+    """The part of each child, given which are parts of their own, and the number of parts: 0 is the pool."""
+    return np.where(apart, np.cumsum(apart), 0), int(apart.sum()) + 1

@@ -1,21 +1,97 @@
-"""Records in regions, a block of them at a time: how many have which values, and samples of them.
-
-Wherever the blocks are held, on one machine or on many, these functions say what is asked of each.
-"""
+"""Regions of a table: the leaves of a tree whose cuts are those that mondrian would make first."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
-from kohort.algorithms.mondrian.cut_table import cut_table, new_workspace
+from kohort.algorithms.mondrian.cutting import cut_table, new_workspace
 from kohort.algorithms.mondrian.kernels.best_cuts import find_cuts_of_sample
+from kohort.algorithms.mondrian.kernels.cut_parts import TreeArrays, find_nodes
 from kohort.algorithms.mondrian.kernels.cut_table import SAMPLE, Rules, Sample
-from kohort.algorithms.mondrian.region_tree import RegionTree
 from kohort.problem.encoding.layout import Tables
+from kohort.problem.problem import Problem
+from kohort.problem.promises import ClassCounts, Model, PeopleTally, PersonCells, ValueContext, counted_as
+
+
+@dataclass(frozen=True, eq=False)
+class NodeCut:
+    """The cut of one region.
+
+    attribute     which attribute is cut
+    part_of_leaf  per leaf of it, the part that records with this leaf go to
+    lends         per leaf, whether the first records with it go to part 0, the pool, instead; None: none does
+    last_lent     the number of the last record that does
+    """
+
+    attribute: int
+    part_of_leaf: np.ndarray
+    lends: np.ndarray | None = None
+    last_lent: int = -1
+
+
+@dataclass(frozen=True, eq=False)
+class RegionTree:
+    """A tree of cuts, by which every record finds its region; small, whatever the size of the table."""
+
+    arrays: TreeArrays
+
+    @classmethod
+    def of_one_region(cls) -> RegionTree:
+        """The whole table as one region, node 0."""
+        none, nothing = np.array([-1]), np.zeros(0, dtype=np.int64)
+        return cls(TreeArrays(none, np.zeros(1, np.int64), nothing, nothing.astype(bool), none, none))
+
+    @property
+    def n_nodes(self) -> int:
+        return len(self.arrays.attribute)
+
+    def nodes_of(self, rows: np.ndarray, number: np.ndarray) -> np.ndarray:
+        """The region of each record, given its leaves and its number in the table."""
+        node = np.empty(len(rows), dtype=np.int32)
+        find_nodes(self.arrays, rows, number.astype(np.int64, copy=False), node)
+        return node
+
+    def with_cuts(self, cuts: Mapping[int, NodeCut]) -> tuple[RegionTree, dict[tuple[int, int], int]]:
+        """The tree after some of its regions were cut; and the new node of each old one and part."""
+        old = self.arrays
+        number: dict[tuple[int, int], int] = {}
+        attribute, first, last_lent, pool = (a.tolist() for a in (old[0], old[1], old[4], old[5]))
+        child, lends, place = [old.child], [old.lends], len(old.child)
+        for node, cut in cuts.items():
+            for part in np.unique(np.append(cut.part_of_leaf, [] if cut.lends is None else [0])).tolist():
+                number[node, part] = self.n_nodes + len(number)
+            attribute[node], first[node], last_lent[node] = cut.attribute, place, cut.last_lent
+            pool[node] = number.get((node, 0), -1)
+            child.append(np.array([number[node, part] for part in cut.part_of_leaf.tolist()]))
+            lends.append(np.zeros(len(child[-1]), dtype=bool) if cut.lends is None else cut.lends)
+            place += len(child[-1])
+        n_new = len(number)
+        arrays = TreeArrays(
+            np.array(attribute + [-1] * n_new),
+            np.array(first + [0] * n_new),
+            np.concatenate(child),
+            np.concatenate(lends),
+            np.array(last_lent + [-1] * n_new),
+            np.array(pool + [-1] * n_new),
+        )
+        return replace(self, arrays=arrays), number
+
+
+@dataclass(frozen=True, eq=False)
+class Regions:
+    """A table in regions.
+
+    sizes     the records of each region, by its node in the tree
+    finished  the regions that mondrian would not cut any further: each is one group
+    """
+
+    tree: RegionTree
+    sizes: dict[int, int]
+    finished: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,3 +339,74 @@ def sizes_of_children(
             bins = np.unique(question.bin_of_leaf[child == below])
             found[below] = counts[..., bins].sum(axis=-1)
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class PeopleView:
+    """How people are looked at: by a sensitive column, in which one value may stand for others.
+
+    attribute   the column; empty: people are counted whatever they have
+    stands_for  per value the one that it is counted as
+    """
+
+    attribute: str = ""
+    stands_for: np.ndarray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+
+    @property
+    def n_values(self) -> int:
+        return len(self.stands_for)
+
+    def cells(
+        self, class_of: np.ndarray, person: np.ndarray, codes: np.ndarray | None, n_classes: int
+    ) -> PersonCells:
+        """The people of classes by value, given the class, person and value of each record."""
+        values = None if codes is None else self.stands_for[codes]
+        return PersonCells.from_records(class_of, person, values, n_classes, self.n_values)
+
+
+EVERYBODY = PeopleView()
+"""People whatever they have: how many there are."""
+
+
+def views_of(models: Sequence[Model], contexts: Mapping[str, ValueContext]) -> list[PeopleView]:
+    """How models look at people: everybody first, then the values that each model looks at."""
+    asked = [model for model in models if model.attribute]
+    return [EVERYBODY, *(PeopleView(m.attribute, counted_as(m, contexts[m.attribute])) for m in asked)]
+
+
+def counts_of_tallies(models: Sequence[Model], tallies: Sequence[PeopleTally]) -> list[ClassCounts]:
+    """The people of classes as each model counts them, given the tallies of `views_of` the models."""
+    everybody, *of_values = tallies
+    in_class = np.bincount(everybody.class_of, everybody.people, everybody.n_classes).astype(np.int64)
+    found, rest = [], iter(of_values)
+    for model in models:
+        if not model.attribute:
+            found.append(ClassCounts.of_sizes(in_class))
+            continue
+        tally = next(rest)
+        found.append(tally.spread() if model.of_people == "spread" else tally.having(in_class))
+    return found
+
+
+def person_cells(
+    block: Block, tree: RegionTree, nodes: Sequence[int], views: Sequence[PeopleView]
+) -> Iterator[tuple[PersonCells, np.ndarray]]:
+    """Per view the people of some regions in a block by value; and the people that the cells number.
+
+    The regions are the classes of the cells, numbered in this order.
+    """
+    assert block.persons is not None
+    number = np.full(tree.n_nodes, -1)
+    number[list(nodes)] = np.arange(len(nodes))
+    class_of = number[block.nodes(tree)]
+    records = np.flatnonzero(class_of >= 0)
+    people, person = np.unique(block.persons[records], return_inverse=True)
+    for view in views:
+        codes = block.sensitive[view.attribute][records] if view.attribute else None
+        yield view.cells(class_of[records], person, codes, len(nodes)), people
+
+
+def kept_by_people(problem: Problem, counts: Sequence[ClassCounts]) -> np.ndarray:
+    """Whether each class keeps every model, given its people as each model counts them."""
+    kept = [model.holds(found, problem.context(model)) for model, found in zip(problem.models, counts)]
+    return np.logical_and.reduce(kept)

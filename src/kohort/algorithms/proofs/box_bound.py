@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kohort.algorithms.kernels.group_costs import costs_by_group
+from kohort.algorithms.kernels.costs import costs_by_group
 from kohort.algorithms.proofs.box_prices import box_prices
 from kohort.algorithms.proofs.kernels.cheapest_boxes import BoxRows, least_box_costs, new_box_search
 from kohort.algorithms.proofs.measured_units import in_measured_units

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kohort.algorithms.kernels.group_costs import costs_by_group
+from kohort.algorithms.kernels.costs import costs_by_group
 from kohort.algorithms.kernels.nearest_rows import BoxTree, box_tree, distances, nearest_rows, pairs_within
 from kohort.algorithms.run import Run
 from kohort.kernels.threads import in_threads

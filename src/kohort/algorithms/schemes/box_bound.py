@@ -22,14 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kohort.algorithms.run import Run
-from kohort.algorithms.schemes.kernels.boxes import (
-    fit_prices,
-    grow_boxes,
-    inside_costs,
-    number_pairs,
-    part_bits,
-    step_prices,
-)
+from kohort.algorithms.schemes.kernels.boxes import grow_boxes, inside_costs, number_pairs, part_bits
 from kohort.algorithms.schemes.kernels.recoding_bounds import KEPT, LOST, OPEN
 from kohort.algorithms.schemes.node_bounds import Node, NodeBounds
 from kohort.algorithms.schemes.node_table import ChoiceBounds
@@ -68,9 +61,8 @@ class BoxBound:
         few_values = all(space.n <= MOST_BITS for space in self.pricing.spaces)
         few_ways = all(set(space.space.merging) <= {"all"} for space in self.pricing.spaces)
         self.usable = few_values and not (few_ways and self.pricing.discernible)
-        self._owners = np.zeros(0, dtype=np.int64)
-        self._boxes = np.zeros((0, len(self.pricing.spaces)), dtype=np.int64)
-        self._n = 0
+        self.owners = np.zeros(0, dtype=np.int64)
+        self.boxes = np.zeros((0, len(self.pricing.spaces)), dtype=np.int64)
 
     @property
     def start(self) -> BoxPrices:
@@ -82,18 +74,10 @@ class BoxBound:
 
     def add(self, owners: np.ndarray, boxes: np.ndarray) -> np.ndarray:
         """Add boxes and return their numbers."""
-        end = self._n + len(owners)
-        if end > len(self._owners):
-            more = max(end, 1000)
-            self._owners = np.append(self._owners, np.zeros(more, dtype=np.int64))
-            self._boxes = np.append(self._boxes, np.zeros((more, boxes.shape[1]), dtype=np.int64), axis=0)
-        self._owners[self._n : end], self._boxes[self._n : end] = owners, boxes
-        numbers = np.arange(self._n, end)
-        self._n = end
-        return numbers
-
-    def of(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self._owners[numbers], self._boxes[numbers]
+        known = len(self.owners)
+        self.owners = np.append(self.owners, owners)
+        self.boxes = np.append(self.boxes, boxes, axis=0)
+        return np.arange(known, len(self.owners))
 
     def bound(
         self, node: Node, undecided: Sequence[int], prices: BoxPrices, limit: float, steps: int, run: Run
@@ -118,14 +102,13 @@ class _Relaxation:
         self.blocks = {j: self.bounds.sides[j].blocks(node.states[j]) for j in self.attributes}
         self.caps = list(prices.caps)
         self._price_blocks()
-        owners, boxes = pool.of(prices.boxes)
-        cells = node.cells.of_row[owners]
+        cells, boxes = node.cells.of_row[pool.owners[prices.boxes]], pool.boxes[prices.boxes]
         kept = node.state[cells] == OPEN
         for j in columns:  # a class that always sticks out needs no box
             kept &= (self.part_masks[j][self.parts[cells, j]] & ~boxes[:, j]) == 0
         self.numbers, self.step = prices.boxes[kept], prices.step
         self._index()
-        self.prices = fit_prices(prices.prices[kept], self.owner_cells, self.room)
+        self.prices = fitted(prices.prices[kept], self.owner_cells, self.room)
 
     # -- what blocks cost --------------------------------------------------------------------------
 
@@ -181,11 +164,9 @@ class _Relaxation:
 
     def _index(self) -> None:
         """Find for each attribute the distinct pairs of a part and a box, and the pair of each box."""
-        owners, boxes = self.pool.of(self.numbers)
-        self.owner_cells = self.node.cells.of_row[owners]
-        self.pairs = {}
-        for j in self.attributes:
-            self.pairs[j] = number_pairs(self.parts[self.owner_cells, j], boxes[:, j].copy())
+        self.owner_cells = self.node.cells.of_row[self.pool.owners[self.numbers]]
+        boxes = self.pool.boxes[self.numbers].T.copy()
+        self.pairs = {j: number_pairs(self.parts[self.owner_cells, j], boxes[j]) for j in self.attributes}
 
     def solve(self, steps: int, run: Run) -> tuple[float, BoxPrices, dict[int, ChoiceBounds]]:
         best, best_prices, decided = -np.inf, (self.numbers, self.prices), {}
@@ -205,7 +186,7 @@ class _Relaxation:
             if grow:
                 sticks = self._grown(found, sticks)
             short = self.step * (self.limit - bound)
-            self.prices, moved = step_prices(self.prices, sticks, self.owner_cells, self.room, short)
+            self.prices, moved = stepped(self.prices, sticks, self.owner_cells, self.room, short)
             if grow and not moved:
                 break
         numbers, prices = best_prices
@@ -288,3 +269,28 @@ def _masks_of_values(partition: Partition) -> np.ndarray:
     """The values in the block of each value, as bits."""
     block_of = np.array(partition)
     return (block_of[:, None] == block_of) @ (1 << np.arange(len(block_of)))
+
+
+def stepped(
+    prices: np.ndarray, sticks: np.ndarray, owner: np.ndarray, room: np.ndarray, short: float
+) -> tuple[np.ndarray, bool]:
+    """Prices after a step along the subgradient, and whether any can move.
+
+    They go up for classes inside their boxes, and down for all others; `sticks` counts the attributes in
+    which these stick out. The step is `short`, the cost that is missing, divided by the squared length of the
+    subgradient.
+    """
+    total, slope = np.bincount(owner, prices, minlength=len(room)), 1.0 - sticks
+    up = (slope > 0) & (total < room * (1.0 - 1e-9))[owner]
+    length = (slope[up | ((slope < 0) & (prices > 0))] ** 2).sum()
+    if length == 0.0:
+        return prices, False
+    return fitted(np.maximum(prices + slope * short / length, 0.0), owner, room), True
+
+
+def fitted(prices: np.ndarray, owner: np.ndarray, room: np.ndarray) -> np.ndarray:
+    """Prices, lowered in proportion where those of an owner sum to more than its room."""
+    total, share = np.bincount(owner, prices, minlength=len(room)), np.ones(len(room))
+    over = total > room
+    share[over] = np.maximum(room[over], 0.0) / total[over]
+    return prices * share[owner]

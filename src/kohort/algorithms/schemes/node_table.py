@@ -3,38 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from kohort.algorithms.schemes.partition_space import Partition
 
 
-@dataclass(frozen=True, eq=False)
-class MergeEvents:
-    """For each part of an attribute, the variables one of which must be merged for the part to grow.
-
-    added  a lower bound on what each adds to the price of the part
-    """
-
-    start: np.ndarray
-    variables: np.ndarray
-    added: np.ndarray = field(default_factory=lambda: np.zeros(0))
-
-    @classmethod
-    def of(cls, table: np.ndarray) -> MergeEvents:
-        """The events given by a table with one row of variables per part, where -1 stands for none."""
-        there = table >= 0
-        return cls(np.append(0, np.cumsum(there.sum(axis=1))), table[there])
-
-
-@dataclass(frozen=True, eq=False)
-class NodeTable:
+class NodeTable(NamedTuple):
     """Cells, grouped by their parts in the other attributes as far as these are decided.
 
     part_of         the cell's part in this attribute
     order, start    the cells by group
-    cells           sizes, cost of the other attributes, own coefficient and claimed price, one row each
+    cells           sizes, `rest` (the cost of the other attributes) and `own` coefficient, one row each
     outer_of        per group: the widest group that it may become
     records         per widest group and part: the number of records
     limit           costs from here on are too high to matter, and need not be distinguished

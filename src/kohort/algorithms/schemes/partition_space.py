@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from math import comb, prod
 from typing import Literal
 
 import numpy as np
@@ -33,11 +32,6 @@ class PartitionSpace:
     children: tuple[tuple[int, ...], ...] = ()
     merging: tuple[Merging, ...] = ()
     levels: tuple[Partition, ...] = ()
-
-    @classmethod
-    def flat(cls, n: int, merging: Merging) -> PartitionSpace:
-        """The space of a tree whose root is right above the values."""
-        return cls(n, (tuple(range(n)),) if n > 1 else (), (merging,) if n > 1 else ())
 
     @cached_property
     def ranges(self) -> list[tuple[int, int]]:
@@ -63,31 +57,6 @@ class PartitionSpace:
     def values(self, node: int) -> range:
         first, last = self.ranges[node]
         return range(first, last + 1)
-
-    # -- how many --------------------------------------------------------------------------------
-
-    def count(self) -> int:
-        """The number of partitions, counted without listing them.
-
-        f(value) = 1; f(node) is the sum over the ways to merge its children of the product of f(child) over
-        children that stay alone. O(children^2) per node.
-        """
-        if self.levels:
-            return len(self.levels)
-        ways = [1] * self.n
-        for children, merging in zip(self.children, self.merging):
-            ways.append(_ways([ways[child] for child in children], merging))
-        return ways[-1]
-
-    # -- each of them once -------------------------------------------------------------------------
-
-    def __iter__(self) -> Iterator[Partition]:
-        """All partitions, from the finest on."""
-        waiting = [self.finest]
-        while waiting:
-            partition = waiting.pop()
-            yield partition
-            waiting.extend(self.coarser(partition))
 
     def coarser(self, partition: Partition) -> list[Partition]:
         """The children of a partition in the tree whose root is the finest one (Fig. 6, corrected).
@@ -259,27 +228,3 @@ def _split(partition: Partition, groups: Sequence[Sequence[int]]) -> Partition:
         for value in group:
             block_of[value] = len(partition) + number
     return numbered(block_of)
-
-
-def _ways(alone: list[int], merging: Merging) -> int:
-    if merging == "all":
-        return 1 + prod(alone)
-    if merging == "runs":
-        ways = [1]
-        for end, last in enumerate(alone):
-            ways.append(ways[end] * last + sum(ways[:end]))
-        return ways[-1]
-    chosen = [1, *[0] * len(alone)]  # sums of products of as many children that stay alone
-    for size, one in enumerate(alone, 1):
-        for number in range(size, 0, -1):
-            chosen[number] += chosen[number - 1] * one
-    in_company = _partitions_without_singles(len(alone))
-    return sum(chosen[number] * in_company[len(alone) - number] for number in range(len(alone) + 1))
-
-
-def _partitions_without_singles(n: int) -> list[int]:
-    """For 0 to n elements, the number of their partitions into blocks of at least two."""
-    found = [1]
-    for size in range(1, n + 1):
-        found.append(sum(comb(size - 1, other) * found[size - 1 - other] for other in range(1, size)))
-    return found

@@ -116,10 +116,6 @@ class Pricing:
         """The price of blocks of one attribute."""
         return np.zeros(len(blocks.width)) if self.discernible else self.cost.block(blocks)
 
-    def least_added(self, blocks: GeneralizedValues) -> np.ndarray:
-        """A lower bound on what each block adds to the price of another that it is merged with."""
-        return self.cost.least_added(blocks)
-
     def prices(self, j: int, partition: Partition) -> np.ndarray:
         """The price of the block of each value of attribute j."""
         key = (j, partition)
@@ -179,3 +175,26 @@ class Pricing:
         measure = self.problem.cost.measure_of_sum(total, self.problem.n_records, self.problem.weights)
         assert measure is not None
         return measure
+
+
+TIES = 1e-9  # costs nearer than this share of the best one are the same
+
+
+@dataclass(frozen=True, eq=False)
+class BestRecoding:
+    """The best recoding found so far.
+
+    bound  a lower bound on the cost of any recoding of the schemes
+    nodes  how many nodes of the search were examined
+    """
+
+    recoded: Recoded
+    cost: float
+    withheld: int
+    bound: float
+    nodes: int
+
+    @property
+    def limit(self) -> float:
+        """The cost that a recoding must be below to be an improvement."""
+        return self.cost - TIES * max(abs(self.cost), 1e-3)

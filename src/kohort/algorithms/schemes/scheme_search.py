@@ -9,9 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from kohort.algorithms.algorithm import Algorithm
-from kohort.algorithms.schemes.best_recoding import BestRecoding
 from kohort.algorithms.schemes.partition_space import Partition, blocks_of
-from kohort.algorithms.schemes.pricing import Pricing
+from kohort.algorithms.schemes.pricing import BestRecoding, Pricing
 from kohort.algorithms.schemes.scheme_spaces import SchemeSpace, check_scheme, scheme_spaces
 from kohort.errors import InputError
 from kohort.problem.costs import Cost

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from kohort.algorithms.schemes.kernels.part_costs import best_runs, run_costs
-from kohort.algorithms.schemes.node_table import Blocks, ChoiceBounds, MergeEvents, NodeTable
+from kohort.algorithms.schemes.kernels.blocks import best_runs, run_costs
+from kohort.algorithms.schemes.node_table import Blocks, ChoiceBounds, NodeTable
 from kohort.algorithms.schemes.partition_space import Partition, numbered
 from kohort.algorithms.schemes.pricing import Pricing
 
@@ -38,12 +38,7 @@ class UndecidedRuns:
     def __init__(self, pricing: Pricing, j: int) -> None:
         self.pricing, self.j = pricing, j
         self.space, self.n = pricing.spaces[j], pricing.spaces[j].n
-        self.n_variables = self.n + len(self.space.space.children) + len(self.space.space.levels)
-        self.variable = np.full((self.n, self.n), -1, dtype=np.int64)
         self.allowed = np.eye(self.n, dtype=bool)
-        self.grows = np.full((self.n, self.n, 2), -1, dtype=np.int64)  # borders that let a run grow
-        self.grows_to = np.full((self.n, self.n), -1, dtype=np.int64)  # or the node or level that does
-        self.within = np.zeros((self.n_variables, 2), dtype=np.int64)  # values of each node
         self.implied = np.eye(max(self.n - 1, 0), dtype=bool)
         if self.space.space.levels:
             self._add_levels()
@@ -51,46 +46,26 @@ class UndecidedRuns:
             self._add_nodes()
 
     def _add_levels(self) -> None:
-        levels = np.array(self.space.space.levels)
-        together = levels[:, 1:] == levels[:, :-1]  # levels by borders
+        levels, together = np.array(self.space.space.levels), self._level_borders
         first = np.argmax(together, axis=0)
         self.implied = first[None, :] <= first[:, None]
-        for number, level in reversed(list(enumerate(levels))):
-            alike = level[:, None] == level[None, :]
-            self.variable[alike] = self.n + number
+        for level in levels:
             starts = np.flatnonzero(np.append(True, level[1:] != level[:-1]))
-            ends = np.append(starts[1:], self.n) - 1
-            self.allowed[starts, ends] = True
-            for start, end in zip(starts.tolist(), ends.tolist()):
-                higher = [n for n in range(number, len(levels)) if _wider(levels[n], start, end)]
-                self.grows_to[start, end] = self.n + higher[0] if higher else -1
-        np.fill_diagonal(self.variable, -1)
-        for number in range(len(levels)):
-            self.within[self.n + number] = (0, int(together[number].sum()))
+            self.allowed[starts, np.append(starts[1:], self.n) - 1] = True
 
     def _add_nodes(self) -> None:
         ranges = self.space.space.ranges
         for node, children, merging in self.space.space.inner():
             first, last = ranges[node]
-            self.within[node] = first, last
             inside = [ranges[child] for child in children]
-            if merging == "all":
-                self.allowed[first, last] = True
-                self.implied[[end for _, end in inside[:-1]], first:last] = True
-                for place, (a, b) in enumerate(inside):
-                    self.grows_to[a, b] = node
-                    for c, d in inside[place + 1 :]:
-                        self.variable[a : b + 1, c : d + 1] = node
-                continue
-            for (a, b), (c, d) in pairwise(inside):
-                self.implied[b, a:d] = True
-                self.variable[a : b + 1, c : d + 1] = b
-            for place, (a, _) in enumerate(inside):
-                for _, b in inside[place:]:
-                    if (a, b) != (first, last):
-                        self.allowed[a, b] = True
-                        self.grows[a, b] = (a - 1 if a > first else -1, b if b < last else -1)
             self.allowed[first, last] = True
+            if merging == "all":
+                self.implied[[end for _, end in inside[:-1]], first:last] = True
+                continue
+            for (a, b), (_, d) in pairwise(inside):
+                self.implied[b, a:d] = True
+            for place, (a, _) in enumerate(inside):
+                self.allowed[a, [b for _, b in inside[place:]]] = True
 
     # -- states ------------------------------------------------------------------------------------
 
@@ -127,32 +102,6 @@ class UndecidedRuns:
         return changed
 
     # -- bounds ------------------------------------------------------------------------------------
-
-    def variables(self, state: np.ndarray) -> np.ndarray:
-        """The variable that merges parts a < b of the fine partition, or -1, as a table."""
-        firsts, lasts = self._parts(state)
-        return np.triu(self.variable[np.ix_(lasts, firsts)] + 1, 1) - 1
-
-    def events(self, state: np.ndarray) -> MergeEvents:
-        """For each part of the fine partition, the variables one of which must be merged for it to grow."""
-        firsts, lasts = self._parts(state)
-        cuts = np.concatenate([[0], np.cumsum(state == CUT)])
-        found = [*self.grows[firsts, lasts].T]
-        for place, borders in enumerate(found):
-            found[place] = (
-                np.where((borders >= 0) & (state[borders] != CUT), borders, -1) if self.n > 1 else borders
-            )
-        node = self.grows_to[firsts, lasts]
-        if self.space.space.levels:
-            blocked = np.array([self._level_cut(int(v) - self.n, state) if v >= 0 else True for v in node])
-        else:
-            first, last = self.within[node].T
-            blocked = cuts[last] > cuts[first]
-        found.append(np.where((node >= 0) & ~blocked, node, -1))
-        return MergeEvents.of(np.column_stack(found))
-
-    def _level_cut(self, level: int, state: np.ndarray) -> bool:
-        return bool((state[self._level_borders[level]] == CUT).any())
 
     @cached_property
     def _level_borders(self) -> np.ndarray:
@@ -202,19 +151,8 @@ class UndecidedRuns:
     def costs(self, blocks: Blocks, table: NodeTable) -> np.ndarray:
         """A lower bound on the cost of each run."""
         runs: _Runs = blocks.layout
-        found = run_costs(
-            table.order,
-            table.start,
-            table.part_of,
-            table.cells,
-            table.outer_of,
-            table.records_before,
-            runs.last,
-            self._price[np.ix_(runs.firsts, runs.lasts)],
-            table.k,
-            table.withheld_cost,
-            table.discernible,
-        )
+        price = self._price[np.ix_(runs.firsts, runs.lasts)]
+        found = run_costs(table, table.records_before, runs.last, price)
         return found[runs.begin, runs.end]
 
     def decide(self, blocks: Blocks, costs: np.ndarray, limit: float = np.inf) -> ChoiceBounds:
@@ -258,8 +196,3 @@ class UndecidedRuns:
             np.minimum(merged, np.where(together[borders], total, np.inf), out=merged)
             np.minimum(cut, np.where(together[borders], np.inf, total), out=cut)
         return least, best, cut, merged
-
-
-def _wider(level: np.ndarray, start: int, end: int) -> bool:
-    block = np.flatnonzero(level == level[start])
-    return bool(block[0] < start or block[-1] > end)

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
-from kohort.algorithms.schemes.kernels.best_sets import best_sets
-from kohort.algorithms.schemes.kernels.part_costs import set_costs
+from kohort.algorithms.schemes.kernels.blocks import best_sets, set_costs
 from kohort.algorithms.schemes.node_table import Blocks, ChoiceBounds, NodeTable
-from kohort.algorithms.schemes.pair_rules import APART, PairRules, PairState
 from kohort.algorithms.schemes.partition_space import Partition, blocks_of, numbered
 from kohort.algorithms.schemes.pricing import Pricing
 
+TOGETHER, APART = 1, 2
 MOST_SIBLINGS = 16  # children of a node: the search examines every set of them
+
+
+@dataclass(frozen=True, eq=False)
+class PairState:
+    """The choices made so far for an attribute that is parted into sets.
+
+    pairs   per pair of values: whether they are together, apart or undecided, as a symmetric table
+    blocks  per node of the tree: the sets of its children, as bits, that may still be blocks
+    """
+
+    pairs: np.ndarray
+    blocks: dict[int, np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,14 +54,120 @@ class _Layout:
     starts: np.ndarray
 
 
-class UndecidedSets(PairRules):
+class UndecidedSets:
     """The schemes gsps and sps. A state is whether each pair of values is together, and which sets may be
-    blocks."""
+    blocks.
+
+    Being together is transitive; values of different children of a node are together only if all of these
+    children are, and nothing under a node is apart that shares a block.
+    """
 
     def __init__(self, pricing: Pricing, j: int) -> None:
         self.pricing, self.j = pricing, j
         self.space = pricing.spaces[j]
-        super().__init__(self.space.space)
+        self.tree, self.n = self.space.space, self.space.n
+        self.above = np.zeros((self.n, self.n), dtype=np.int64)  # the lowest node above two values
+        self.child = np.zeros((len(self.tree.ranges), self.n), dtype=np.int64)  # of a node, with a value
+        for node, children, _ in self.tree.inner():
+            values = self.tree.values(node)
+            self.above[np.ix_(values, values)] = node
+            for child in children:
+                self.child[node, list(self.tree.values(child))] = child
+
+    # -- states ------------------------------------------------------------------------------------
+
+    @cached_property
+    def start(self) -> PairState:
+        """The state in which nothing is decided."""
+        pairs = np.zeros((self.n, self.n), dtype=np.int8)
+        np.fill_diagonal(pairs, TOGETHER)
+        return PairState(pairs, self._all_blocks)
+
+    @cached_property
+    def _all_blocks(self) -> dict[int, np.ndarray]:
+        found = {}
+        for node, children, merging in self.tree.inner():
+            full = (1 << len(children)) - 1
+            if merging == "all":
+                found[node] = np.array([*(1 << place for place in range(len(children))), full])
+            else:
+                found[node] = np.arange(1, full + 1)
+        return found
+
+    def fixed(self, partition: Partition) -> PairState:
+        """The state in which everything is decided as in a partition."""
+        blocks = np.array(partition)
+        pairs = np.where(blocks[:, None] == blocks[None, :], TOGETHER, APART).astype(np.int8)
+        return PairState(pairs, self._all_blocks)
+
+    def is_decided(self, state: PairState) -> bool:
+        return bool((state.pairs != 0).all())
+
+    def is_open(self, state: PairState, pair: tuple[int, int]) -> bool:
+        """Whether a pair of values is still undecided."""
+        return bool(state.pairs[pair] == 0)
+
+    def fine(self, state: PairState) -> Partition:
+        return numbered(np.argmax(state.pairs == TOGETHER, axis=1).tolist())
+
+    def coarse(self, state: PairState) -> Partition:
+        """The coarsest partition: values connected by a chain of pairs that are not apart share a block."""
+        reach = state.pairs != APART
+        while True:
+            further = (reach.astype(np.int64) @ reach) > 0
+            if (further == reach).all():
+                return numbered(np.argmax(reach, axis=1).tolist())
+            reach = further
+
+    def with_choice(self, state: PairState, pair: tuple[int, int], merged: bool) -> PairState:
+        """The state with one more pair decided, and all pairs that follow from it."""
+        pairs = state.pairs.copy()
+        if merged:
+            self._join(pairs, *pair)
+        else:
+            self._part(pairs, *pair)
+        return replace(state, pairs=pairs)
+
+    def _join(self, pairs: np.ndarray, one: int, other: int) -> None:
+        node = self.above[one, other]
+        if self.tree.merging[node - self.n] == "all":
+            values = list(self.tree.values(node))
+        else:
+            children = {int(self.child[node, one]), int(self.child[node, other])}
+            values = [value for child in children for value in self.tree.values(child)]
+        members = np.flatnonzero((pairs[values] == TOGETHER).any(axis=0))
+        away = np.flatnonzero((pairs[members] == APART).any(axis=0))
+        pairs[np.ix_(members, members)] = TOGETHER
+        pairs[np.ix_(members, away)] = APART
+        pairs[np.ix_(away, members)] = APART
+
+    def _part(self, pairs: np.ndarray, one: int, other: int) -> None:
+        node = int(self.above[one, other])
+        if self.tree.merging[node - self.n] == "all":  # none of the children shares a block with another
+            children = list(self.tree.children[node - self.n])
+        else:
+            children = [int(self.child[node, one]), int(self.child[node, other])]
+        for place, child in enumerate(children):
+            for sibling in children[place + 1 :]:
+                self._set_apart(pairs, list(self.tree.values(child)), list(self.tree.values(sibling)))
+        while node != len(self.tree.ranges) - 1:  # a node that is apart shares no block
+            values = list(self.tree.values(node))
+            node = next(up for up, children, _ in self.tree.inner() if node in children)
+            outside = [value for value in self.tree.values(node) if value not in values]
+            self._set_apart(pairs, values, outside)
+
+    def _set_apart(self, pairs: np.ndarray, some: list[int], others: list[int]) -> None:
+        some = np.flatnonzero((pairs[some] == TOGETHER).any(axis=0)).tolist()
+        others = np.flatnonzero((pairs[others] == TOGETHER).any(axis=0)).tolist()
+        pairs[np.ix_(some, others)] = APART
+        pairs[np.ix_(others, some)] = APART
+
+    def _first(self, node: int, block: list[int]) -> int:
+        """The first value of the set that a merge under a node takes in: a block, or the child it is in."""
+        values = self.tree.values(int(self.child[node, block[0]]))
+        return block[0] if len(block) >= len(values) else values[0]
+
+    # -- bounds ------------------------------------------------------------------------------------
 
     def bound(self, state: PairState, table: NodeTable) -> ChoiceBounds:
         """The least cost over all partitions of this attribute, and with each pair decided either way."""
@@ -81,9 +199,8 @@ class UndecidedSets(PairRules):
         found = []
         for units, start in zip(layout.nodes, layout.starts):
             price = blocks.prices[start : start + len(units.sets)]
-            found.append(
-                set_costs(*self._arguments(table, self._unit_of_part(units, layout.partition), units, price))
-            )
+            unit_of_part = self._unit_of_part(units, layout.partition)
+            found.append(set_costs(table, unit_of_part, len(units.values), units.sets, price))
         return np.concatenate(found)
 
     def decide(self, blocks: Blocks, costs: np.ndarray, limit: float = np.inf) -> ChoiceBounds:
@@ -161,27 +278,6 @@ class UndecidedSets(PairRules):
         for place, values in enumerate(units.values):
             found[[partition[value] for value in values]] = place
         return found
-
-    def _arguments(
-        self, table: NodeTable, unit_of_part: np.ndarray, units: _Units, price: np.ndarray
-    ) -> tuple:
-        records = np.zeros((len(table.records), len(units.values)))
-        for part, unit in enumerate(unit_of_part.tolist()):
-            if unit >= 0:
-                records[:, unit] += table.records[:, part]
-        return (
-            table.order,
-            table.start,
-            unit_of_part[table.part_of],
-            table.cells,
-            table.outer_of,
-            records,
-            units.sets,
-            price,
-            table.k,
-            table.withheld_cost,
-            table.discernible,
-        )
 
     def _prices(self, units: _Units, partition: Partition) -> np.ndarray:
         """The price of the block that each set of units makes."""

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from kohort.algorithms.mondrian.region_people import PeopleView, counts_of_tallies, views_of
+from kohort.algorithms.mondrian.region_records import PeopleView, counts_of_tallies, views_of
 from kohort.data.column import code_column
 from kohort.errors import InputError, UnsupportedError, counted
 from kohort.job.prepare import Prepared, prepare

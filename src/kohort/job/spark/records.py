@@ -18,19 +18,21 @@ import pyarrow as pa
 from kohort.algorithms.compact_rows import compact_leaves
 from kohort.algorithms.mondrian.cut_regions import Lent, RegionRules
 from kohort.algorithms.mondrian.region_cuts import BinCounts
-from kohort.algorithms.mondrian.region_people import counts_of_tallies, person_cells, views_of
 from kohort.algorithms.mondrian.region_records import (
     Block,
     Borrowing,
     Lending,
     Question,
     Questions,
+    RegionTree,
+    counts_of_tallies,
     cuts_of_samples,
+    person_cells,
     records_to_borrow,
     sizes_of_children,
     stride_of,
+    views_of,
 )
-from kohort.algorithms.mondrian.region_tree import RegionTree
 from kohort.data.column import Column
 from kohort.data.compact_column import CountedColumn, smallest_type
 from kohort.job.spark.prepare import PERSON_CELLS, cells_batch, numbers_batch, tallied

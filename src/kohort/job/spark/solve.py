@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from kohort.algorithms import ALGORITHMS, Algorithm, Progress, Run, Solver
 from kohort.algorithms.mondrian.cut_regions import RegionRules, cut_regions
-from kohort.algorithms.mondrian.region_tree import Regions, RegionTree
+from kohort.algorithms.mondrian.region_records import Regions, RegionTree
 from kohort.algorithms.uniting.counting_people import kept_by_whole_table
 from kohort.errors import UnsupportedError, counted
 from kohort.job.choose import Choice, choose

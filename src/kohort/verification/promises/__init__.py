@@ -4,24 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from kohort.verification.promises.closeness import beta_likeness, delta_disclosure, t_closeness
-from kohort.verification.promises.counts import Counts, Values
-from kohort.verification.promises.diversity import alpha_deassociation, l_diversity
 from kohort.verification.promises.promise import (
+    Counts,
     Judged,
     Measure,
     Promise,
     Stated,
+    Values,
     stated,
     stated_items,
 )
-from kohort.verification.promises.sizes import differential_privacy, k_anonymity, risk_limit
-from kohort.verification.promises.tables import (
+from kohort.verification.promises.sizes import (
     AllClasses,
     delta_presence,
+    differential_privacy,
+    k_anonymity,
     k_map,
     known_columns,
     population_uniqueness,
+    risk_limit,
+)
+from kohort.verification.promises.values import (
+    alpha_deassociation,
+    beta_likeness,
+    delta_disclosure,
+    l_diversity,
+    t_closeness,
 )
 
 __all__ = [

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kohort.verification.promises.exact import at_most, greatest_share
+from kohort.verification.promises.promise import at_most, greatest_share
 
 _AT_ONCE = 1_000_000  # occurrences of itemsets that are held at a time
 _LISTED = 100_000
@@ -22,6 +22,7 @@ class Occurrences(NamedTuple):
     group   per set, the group of records in which it is counted
     sets    per set its items
     number  per occurrence the number of the set; record, the record; place, where its last item stands
+    shown   per occurrence whether the record shows all items of the set, rather than others above them
     """
 
     group: np.ndarray
@@ -29,6 +30,7 @@ class Occurrences(NamedTuple):
     number: np.ndarray
     record: np.ndarray
     place: np.ndarray
+    shown: np.ndarray
 
     @property
     def support(self) -> np.ndarray:
@@ -41,33 +43,44 @@ class Occurrences(NamedTuple):
 
 
 def itemsets(
-    group_of_record: np.ndarray, offsets: np.ndarray, items: np.ndarray, most: int
+    group_of_record: np.ndarray,
+    offsets: np.ndarray,
+    items: np.ndarray,
+    most: int,
+    shown: np.ndarray | bool = True,
 ) -> Iterator[Occurrences]:
     """All sets of up to `most` items that records of a group have, smaller ones of the same items first.
 
     Record r has the items items[offsets[r]:offsets[r + 1]], each once. A set is extended by items that stand
     after its own in a record, in ascending order, so that each is found once.
+
+    shown  per item whether its record shows it; sets of which no record shows all items are left out
     """
     if not len(items) or most < 1:
         return
     width = int(items.max()) + 1
     record = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
-    items = np.sort(record * np.int64(width) + items) % width
+    keys = np.sort((record * np.int64(width) + items) * 2 + shown)
+    items, visible = keys // 2 % width, keys % 2 > 0
     keys, number = _numbered(group_of_record[record] * width + items)
     group, item = np.divmod(keys, width)
-    found = Occurrences(group, item[:, None], number, record, np.arange(len(items), dtype=np.int32))
-    yield found
-    yield from _extended(found, items, offsets, most - 1)
+    place = np.arange(len(items), dtype=np.int32)
+    found = _shown_by_some(Occurrences(group, item[:, None], number, record, place, visible))
+    if len(found.sets):
+        yield found
+        yield from _extended(found, items, visible, offsets, most - 1)
 
 
-def _extended(found: Occurrences, items: np.ndarray, offsets: np.ndarray, more: int) -> Iterator[Occurrences]:
+def _extended(
+    found: Occurrences, items: np.ndarray, visible: np.ndarray, offsets: np.ndarray, more: int
+) -> Iterator[Occurrences]:
     """Sets of up to so many more items that begin with those that were found."""
     if not more:
         return
     after = offsets[found.record + 1] - found.place - 1
     if int(after.sum()) > _AT_ONCE and len(found.sets) > 1:
         for part in _halves(found, after):
-            yield from _extended(part, items, offsets, more)
+            yield from _extended(part, items, visible, offsets, more)
         return
     parent = np.repeat(np.arange(len(after), dtype=np.int32), after)
     place = np.arange(len(parent)) + np.repeat(found.place + 1 - (np.cumsum(after) - after), after)
@@ -76,10 +89,29 @@ def _extended(found: Occurrences, items: np.ndarray, offsets: np.ndarray, more: 
     width = int(items.max()) + 1
     keys, number = _numbered(found.number[parent] * np.int64(width) + items[place])
     of, item = np.divmod(keys, width)
-    sets = np.column_stack([found.sets[of], item])
-    larger = Occurrences(found.group[of], sets, number, found.record[parent], place.astype(np.int32))
-    yield larger
-    yield from _extended(larger, items, offsets, more - 1)
+    sets, shown = np.column_stack([found.sets[of], item]), found.shown[parent] & visible[place]
+    where = found.record[parent], place.astype(np.int32)
+    larger = _shown_by_some(Occurrences(found.group[of], sets, number, *where, shown))
+    if len(larger.sets):
+        yield larger
+        yield from _extended(larger, items, visible, offsets, more - 1)
+
+
+def _shown_by_some(found: Occurrences) -> Occurrences:
+    """The sets of which some record shows all items."""
+    if found.shown.all():
+        return found
+    there = np.zeros(len(found.sets), dtype=bool)
+    there[found.number[found.shown]] = True
+    return _chosen(found, there)
+
+
+def _chosen(found: Occurrences, sets: np.ndarray) -> Occurrences:
+    """Some of the sets, each with all of its occurrences."""
+    here = sets[found.number]
+    number = (np.cumsum(sets) - 1)[found.number[here]]
+    of_sets, of_occurrences = (found.group[sets], found.sets[sets]), (found.record, found.place, found.shown)
+    return Occurrences(*of_sets, number, *(array[here] for array in of_occurrences))
 
 
 def _numbered(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -91,19 +123,12 @@ def _numbered(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.flatnonzero(there), (np.cumsum(there, dtype=np.int32) - 1)[keys]
 
 
-def _halves(found: Occurrences, after: np.ndarray) -> Iterator[Occurrences]:
+def _halves(found: Occurrences, after: np.ndarray) -> tuple[Occurrences, Occurrences]:
     """The sets in two parts of about the same work, each with all of its occurrences."""
     work = np.cumsum(np.bincount(found.number, weights=after, minlength=len(found.sets)))
     cut = min(max(int(np.searchsorted(work, work[-1] / 2)), 1), len(found.sets) - 1)
-    for first, last in ((0, cut), (cut, len(found.sets))):
-        here = (found.number >= first) & (found.number < last)
-        yield Occurrences(
-            found.group[first:last],
-            found.sets[first:last],
-            found.number[here] - first,
-            found.record[here],
-            found.place[here],
-        )
+    first = np.arange(len(found.sets)) < cut
+    return _chosen(found, first), _chosen(found, ~first)
 
 
 class Itemset(NamedTuple):
@@ -132,15 +157,17 @@ def support(
     items: np.ndarray,
     *,
     times: np.ndarray | None = None,
+    shown: np.ndarray | bool = True,
 ) -> Rare:
     """Count the records of each group that have each set of up to m items; fewer than k are too few.
 
     O(itemsets of up to m items in all records), a part of them at a time. Smaller sets are listed first.
 
     times  how many records are alike, of which one is listed
+    shown  see `itemsets`
     """
     found = Rare()
-    for sets in itemsets(group_of_record, offsets, items, m):
+    for sets in itemsets(group_of_record, offsets, items, m, shown):
         records = sets.support if times is None else sets.weighed(times)
         least = int(records.min())
         found.least = least if found.least is None else min(found.least, least)

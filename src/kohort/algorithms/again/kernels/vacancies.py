@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from kohort.algorithms.kernels.cell_costs import cell_cost
+from kohort.algorithms.kernels.costs import cell_cost
 from kohort.kernels.compiled import kernel, lean
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kohort.algorithms.kernels.generalization import ones
+from kohort.algorithms.kernels.costs import ones
 from kohort.kernels.compiled import kernel
 
 BLOCK = 32  # words that are intersected at a time

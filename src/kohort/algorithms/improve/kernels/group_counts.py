@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kohort.algorithms.kernels.cell_costs import cell_cost
+from kohort.algorithms.kernels.costs import cell_cost
 from kohort.kernels.compiled import kernel, lean
 from kohort.problem.encoding.layout import CellCosts
 

@@ -15,7 +15,7 @@ from kohort.algorithms.improve.kernels.group_counts import (
     take_out,
 )
 from kohort.algorithms.improve.kernels.promises import drop_tally, recount, shortfall
-from kohort.algorithms.kernels.cell_costs import cell_cost
+from kohort.algorithms.kernels.costs import cell_cost
 from kohort.kernels.compiled import kernel, lean
 
 _EPSILON = 1e-9

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kohort.algorithms.kernels.generalization import range_cost
+from kohort.algorithms.kernels.costs import range_cost
 from kohort.kernels.compiled import kernel
 
 

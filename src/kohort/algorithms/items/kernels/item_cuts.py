@@ -6,22 +6,32 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kohort.algorithms.items.kernels.bit_rows import sorted_in_place
-from kohort.algorithms.items.kernels.itemsets import Baskets
+from kohort.algorithms.items.kernels.itemsets import (
+    Baskets,
+    PairCounts,
+    count_pairs_after,
+    project,
+    rare_after,
+    rare_in_row,
+    table_pays,
+    transposed,
+)
+from kohort.algorithms.items.kernels.local_cuts import sorted_in_place
 from kohort.kernels.compiled import kernel, lean
+from kohort.kernels.sorting import sorted_copy
 
 
 class ItemTree(NamedTuple):
-    """An item hierarchy in depth-first order, root first. Nodes that occur, except the root, have ranks."""
+    """An item hierarchy in depth-first order, root first, with what its nodes cost for some baskets."""
 
     parent: np.ndarray
     lo: np.ndarray
     hi: np.ndarray
     last: np.ndarray  # per node the last one of its subtree
     leaf_node: np.ndarray
-    mass: np.ndarray  # per node how often items under it occur
-    rank: np.ndarray  # per node its rank, -1 if it has none
-    node: np.ndarray  # per rank its node
+    cost: np.ndarray  # per node the cost of the items under it when they are published as it
+    dropped_cost: np.ndarray  # and when they are dropped: each as much as the root
+    node: np.ndarray  # the nodes that occur, but for the root, in the order in which itemsets name them
 
 
 class ItemCut(NamedTuple):
@@ -119,17 +129,10 @@ def nested(tree, a, b):
     return a <= b <= tree.last[a] or b <= a <= tree.last[b]
 
 
-@lean
-def published_cost(tree, node):
-    """Cost of the items under a node when they are published as this node."""
-    width = tree.hi[node] - tree.lo[node] + 1
-    return tree.mass[node] * width if width > 1 else 0
-
-
 @kernel
 def generalize(tree, cut, node):
     """Publish all items under a node as this node."""
-    change = published_cost(tree, node) - cut.cost[node]
+    change = tree.cost[node] - cut.cost[node]
     above = node
     while above >= 0:
         cut.cost[above] += change
@@ -142,19 +145,13 @@ def generalize(tree, cut, node):
 @kernel
 def drop(tree, cut, node):
     """Publish nothing for the items under a node, which is in the cut or above it."""
-    above, change = tree.parent[node], dropped_cost(tree, node) - cut.cost[node]
+    above, change = tree.parent[node], tree.dropped_cost[node] - cut.cost[node]
     while above >= 0:
         cut.cost[above] += change
         above = tree.parent[above]
-    for under in range(node, tree.last[node] + 1):
-        cut.cost[under] = dropped_cost(tree, under)
-        cut.dropped[under] = True
-
-
-@lean
-def dropped_cost(tree, node):
-    """Cost of the items under a node when they are dropped: each as much as the root."""
-    return tree.mass[node] * (tree.hi[0] - tree.lo[0] + 1)
+    end = tree.last[node] + 1
+    cut.cost[node:end] = tree.dropped_cost[node:end]
+    cut.dropped[node:end] = True
 
 
 @lean
@@ -231,9 +228,9 @@ def _added_cost(tree, cut, itemset, at):
     for i in range(len(at)):
         if at[i] < 0:
             if not _is_covered(tree, at, itemset[i]):
-                added += dropped_cost(tree, itemset[i]) - cut.cost[itemset[i]]
+                added += tree.dropped_cost[itemset[i]] - cut.cost[itemset[i]]
         elif at[i] != itemset[i] and _is_maximal(tree, at, i):
-            added += published_cost(tree, at[i]) - cut.cost[at[i]]
+            added += tree.cost[at[i]] - cut.cost[at[i]]
     return added
 
 
@@ -284,3 +281,102 @@ def in_list(start, baskets, node, basket):
         else:
             hi = middle
     return lo < start[node + 1] and baskets[lo] == basket
+
+
+class Walk(NamedTuple):
+    """The constant arguments of a walk, and the cut, which repairs change; `node` is that of each number."""
+
+    tree: ItemTree
+    cut: ItemCut
+    lists: TidLists
+    node: np.ndarray
+    size: int
+    k: int
+    prefix: np.ndarray
+    pairs: PairCounts
+
+
+@kernel
+def repair_itemsets(walk, baskets, lists, begin, end, depth):
+    """Visit the itemsets of up to walk.size nodes that begin with walk.prefix[:depth]; repair the rare ones.
+
+    `baskets` hold the nodes that may follow the prefix, and `lists` their places; only numbers begin..end - 1
+    of the lists come next in the itemset. Itemsets with a node below the cut or a dropped one, or with one
+    node above another, are skipped. Returns how many were repaired. O(itemsets in all baskets).
+    """
+    tree, cut, prefix = walk.tree, walk.cut, walk.prefix
+    n = len(walk.node)
+    count, touched = np.zeros(n, np.int64), np.empty(n, np.int32)
+    repairs = 0
+    for i in range(begin, end):
+        node = walk.node[lists.present[i]]
+        if is_gone(cut, node):
+            continue
+        prefix[depth] = node
+        if lists.weight[i] < walk.k:
+            repair(tree, cut, walk.lists, prefix[: depth + 1], walk.k)
+            repairs += 1
+        elif depth + 2 == walk.size:
+            n_rare = rare_after(baskets, lists, i, walk.k, count, touched)
+            repairs += _repair_last(walk, sorted_copy(touched[:n_rare]))
+        elif depth + 3 == walk.size and table_pays(walk.pairs, lists, i):
+            count_pairs_after(baskets, lists, i, _may_follow(walk, node), walk.k, walk.pairs)
+            repairs += _repair_pairs(walk, touched)
+        elif depth + 2 < walk.size:
+            after = project(baskets, lists, i, _may_follow(walk, node))
+            if len(after.nodes):
+                then = transposed(after, n)
+                # a plain 0 would be a type of its own: numba's cache crashes where specializations recurse
+                zero = np.int64(0)
+                repairs += repair_itemsets(walk, after, then, zero, len(then.present), depth + 1)
+        if any_gone(cut, prefix[:depth]):
+            break
+    return repairs
+
+
+@kernel
+def _may_follow(walk, node):
+    """Whether the node of each number may be in an itemset together with this one."""
+    may = np.empty(len(walk.node), np.bool_)
+    for number in range(len(may)):
+        other = walk.node[number]
+        may[number] = not (is_gone(walk.cut, other) or nested(walk.tree, node, other))
+    return may
+
+
+@kernel
+def _repair_pairs(walk, found):
+    """Repair the itemsets that end with a counted node or pair of nodes; return how many were repaired."""
+    prefix, cut, repairs = walk.prefix, walk.cut, 0
+    before = prefix[: walk.size - 2]
+    for number in range(len(walk.node)):
+        node = walk.node[number]
+        if walk.pairs.low[number] < 0 or is_gone(cut, node):
+            continue
+        prefix[walk.size - 2] = node
+        if walk.pairs.number[number, number] < walk.k:
+            repair(walk.tree, cut, walk.lists, prefix[: walk.size - 1], walk.k)
+            repairs += 1
+        else:
+            n_rare = rare_in_row(walk.pairs, number, walk.k, found)
+            repairs += _repair_last(walk, found[:n_rare])
+        if any_gone(cut, before):
+            break
+    return repairs
+
+
+@kernel
+def _repair_last(walk, rare):
+    """Repair the itemsets that end with each of the rare nodes; return how many were repaired."""
+    itemset, repairs = walk.prefix[: walk.size], 0
+    others = itemset[:-1]
+    for number in rare:
+        node = walk.node[number]
+        if is_gone(walk.cut, node) or nested(walk.tree, others[-1], node):
+            continue
+        itemset[-1] = node
+        repair(walk.tree, walk.cut, walk.lists, itemset, walk.k)
+        repairs += 1
+        if any_gone(walk.cut, others):
+            break
+    return repairs

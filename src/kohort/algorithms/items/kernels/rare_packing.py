@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kohort.algorithms.items.kernels.bit_rows import first_places, next_places
 from kohort.algorithms.items.kernels.item_cuts import in_list
+from kohort.algorithms.items.kernels.local_cuts import first_places, next_places
 from kohort.kernels.compiled import kernel
 
 _TESTS = 300  # itemsets of each size that are examined per basket

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from kohort.algorithms.kernels.generalization import lowest_node, ones, range_cost
-from kohort.algorithms.mondrian.kernels.cut_table import BY_CHILD, BY_FREQUENCY, BY_VALUE, SAMPLE, Sample
-from kohort.algorithms.mondrian.kernels.group_summaries import (
+from kohort.algorithms.kernels.costs import lowest_node, ones, range_cost
+from kohort.algorithms.mondrian.kernels.bins import (
     absorb,
+    child_bins,
     cost_of,
     find_ranges,
     of_bin,
     replace_by,
     summarize,
+    value_bins,
 )
-from kohort.algorithms.mondrian.kernels.node_children import child_bins
+from kohort.algorithms.mondrian.kernels.cut_table import BY_CHILD, BY_FREQUENCY, BY_VALUE, SAMPLE, Sample
 from kohort.algorithms.mondrian.kernels.people import cuts_for_people, people_beside, pooled_children
-from kohort.algorithms.mondrian.kernels.value_bins import value_bins
 from kohort.kernels.compiled import lean
 from kohort.problem.encoding.layout import SET, TREE
 

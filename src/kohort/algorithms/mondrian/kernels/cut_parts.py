@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from kohort.algorithms.mondrian.kernels.cut_table import BY_CHILD, BY_FREQUENCY, Sample
-from kohort.algorithms.mondrian.kernels.node_children import child_bins
+from kohort.algorithms.mondrian.kernels.best_cuts import find_best_cuts
+from kohort.algorithms.mondrian.kernels.bins import child_bins
+from kohort.algorithms.mondrian.kernels.cut_table import BY_CHILD, BY_FREQUENCY, CUT_UP, FIND, PART, Sample
 from kohort.algorithms.mondrian.kernels.people import people_of_parts, pooled_children
 from kohort.kernels.compiled import lean
 
@@ -88,15 +91,11 @@ def parts_hold(persons, space, k, start, part, n_parts):
 
 @lean
 def _count_parts(persons, marks, start, part, size, people):
-    """Count the records of each part, and its people (the records, where each is of another person)."""
+    """Count the records of each part, and its people."""
     size[:] = 0
     for i in range(len(part)):
         size[part[i]] += 1
-    if len(persons):
-        people_of_parts(persons, marks, Sample(start, 1, len(part), 1), part, people)
-    else:
-        for p in range(len(size)):
-            people[p] = size[p]
+    people_of_parts(persons, marks, Sample(start, 1, len(part), 1), part, size, people)
 
 
 @lean
@@ -151,3 +150,89 @@ def _deal(values, room, place):
         room[i] = values[i]
     for i in range(len(values)):
         values[place[i]] = room[i]
+
+
+@lean
+def cut_groups(table, space, starts, ends, largest, is_start, steps):
+    """Cut these groups while k-anonymity holds; or do one step of this for all of them.
+
+    largest   parts of at most this many records are not cut further; 0: cut as far as possible
+    is_start  per place of a record: whether a group starts there; new groups are written to it
+    steps     the step to do, and its arrays: see `Steps`
+
+    One kernel for all steps, so that their common code is compiled once. O(records * attributes^2 * depth).
+    """
+    first = 0
+    for g in range(len(starts)):
+        part = steps.parts[first : first + ends[g] - starts[g]]
+        first += len(part)
+        if steps.step == CUT_UP:
+            _cut_to_the_end(table, space, starts[g], ends[g], largest, is_start)
+        elif steps.step == FIND:
+            find_best_cuts(table, space, starts[g], ends[g])
+            for attempt in range(steps.cuts.shape[1]):
+                steps.cuts[g, attempt] = space.best.cuts[attempt]
+        elif steps.step == PART:
+            steps.n_parts[g] = part_group(table, space, starts[g], ends[g], steps.cuts[g, 0], part)
+        else:
+            deal_group(table.records, space.moving, starts[g], part, steps.n_parts[g])
+
+
+@lean
+def _cut_to_the_end(table, space, start, end, largest, is_start):
+    stack, waiting = space.stack, 1
+    stack[0, 0], stack[0, 1] = start, end
+    while waiting:
+        waiting -= 1
+        start, end = stack[waiting, 0], stack[waiting, 1]
+        for p in range(_cut_once(table, space, start, end)):
+            size = space.moving.size[p]
+            if size:
+                is_start[start] = True
+            if size >= 2 * table.rules.k and size > largest:  # a smaller group has no two parts of k
+                stack[waiting, 0], stack[waiting, 1] = start, start + size
+                waiting += 1
+            start += size
+
+
+@lean
+def _cut_once(table, space, start, end):
+    """Cut a group by its best cut that leaves k records, or k people, in each part; return how many parts.
+
+    0 if there is no such cut. The sizes of the parts are in `space.moving`; some may be empty.
+    """
+    find_best_cuts(table, space, start, end)
+    part, cuts = space.moving.part[: end - start], space.best.cuts
+    for attempt in range(len(cuts)):
+        if cuts[attempt].way < 0:
+            break
+        n_parts = part_group(table, space, start, end, cuts[attempt], part)
+        if parts_hold(table.records.persons, space, table.rules.k, start, part, n_parts):
+            deal_group(table.records, space.moving, start, part, n_parts)
+            return n_parts
+    return 0
+
+
+class TreeArrays(NamedTuple):
+    """A tree of cuts. The leaves of the attribute that a node is cut along have entries side by side."""
+
+    attribute: np.ndarray  # per node: the attribute it is cut along; -1: it is not cut
+    first: np.ndarray  # per node: its first entry
+    child: np.ndarray  # per entry: the node below
+    lends: np.ndarray  # per entry: whether the first records with this leaf go to the pool instead
+    last_lent: np.ndarray  # per node: the number of the last record that goes to the pool; -1: none does
+    pool: np.ndarray  # per node: the node below that the pool is
+
+
+@lean
+def find_nodes(tree, rows, number, node):
+    """Write the node of each record; `number` is the number of each record in the table. O(n * depth)."""
+    for i in range(len(rows)):
+        at = np.int64(0)
+        while tree.attribute[at] >= 0:
+            place = tree.first[at] + np.int64(rows[i, tree.attribute[at]])
+            if number[i] <= tree.last_lent[at] and tree.lends[place]:
+                at = tree.pool[at]
+            else:
+                at = tree.child[place]
+        node[i] = at

@@ -8,34 +8,6 @@ import numpy as np
 
 from kohort.problem.encoding.layout import Tables
 
-__all__ = [
-    "BY_CHILD",
-    "BY_FREQUENCY",
-    "BY_VALUE",
-    "CUT",
-    "CUT_UP",
-    "DEAL",
-    "FIND",
-    "MAX_BINS",
-    "PART",
-    "SAMPLE",
-    "BestCuts",
-    "Bins",
-    "Children",
-    "CutTable",
-    "Edges",
-    "Marks",
-    "Moving",
-    "Pooling",
-    "Records",
-    "Rules",
-    "Sample",
-    "Sorting",
-    "Steps",
-    "Summary",
-    "Workspace",
-]
-
 BY_VALUE, BY_FREQUENCY, BY_CHILD = 0, 1, 2  # ways to cut: between values, inside a value, into children
 CUT_UP, FIND, PART, DEAL = 0, 1, 2, 3  # steps of `cut_groups`
 MAX_BINS = 64

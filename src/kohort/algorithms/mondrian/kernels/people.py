@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from kohort.algorithms.mondrian.kernels.node_children import largest_and_smallest, pool_children
 from kohort.kernels.compiled import lean
 
 _IN_A_MASK = 30  # parts that the bits of a note can stand for
@@ -114,41 +113,47 @@ def _records_from_right(persons, notes, sample, bin_of, high, missing):
 
 @lean
 def pooled_children(persons, marks, pooling, sample, strict, child, size):
-    """Decide which children become parts of their own and which are pooled; see `pool_children`.
+    """Decide which children of a node become parts of their own and which are pooled.
 
     child, size  the child of each record of the sample, and the records of each child
 
-    Where people have several records, parts must have `need` people.
+    Children with fewer than `need` people are pooled. A pool that has too few itself borrows records from the
+    child with most people, if that can spare them (not if strict), else takes in the one with fewest. Writes
+    whether each child is a part of its own; returns the child that lends records (or -1), and how many.
     """
     n_children, need = len(size), sample.need
     apart, people = pooling.apart[:n_children], pooling.people[:n_children]
-    if not len(persons):
-        return pool_children(size, need, strict, apart)
-    people_of_parts(persons, marks, sample, child, people)
+    people_of_parts(persons, marks, sample, child, size, people)
+    largest, smallest = -1, -1
     for c in range(n_children):
         apart[c] = people[c] >= need
-    pooled = _people_in_pool(persons, marks, sample, child, apart)
-    while 0 < pooled < need:
-        donor, smallest = largest_and_smallest(people, apart)
-        if smallest < 0:
-            break
-        if not strict and people[donor] - (need - pooled) >= need:
-            borrowed = _records_to_borrow(persons, marks, sample, child, donor, need - pooled)
-            if people[donor] - borrowed >= need:  # a record takes away one person at most
-                return donor, borrowed
-        apart[smallest] = False
-        pooled = _people_in_pool(persons, marks, sample, child, apart)
+        if apart[c]:
+            if largest < 0 or people[c] > people[largest]:
+                largest = c
+            if smallest < 0 or people[c] < people[smallest]:
+                smallest = c
+    pooled = _people_in_pool(persons, marks, sample, child, size, apart)
+    if pooled == 0 or pooled >= need or largest < 0:
+        return -1, 0
+    if not strict and people[largest] - (need - pooled) >= need:
+        borrowed = _records_to_borrow(persons, marks, sample, child, largest, need - pooled)
+        if people[largest] - borrowed >= need:  # a record takes away one person at most
+            return largest, borrowed
+    apart[smallest] = False
     return -1, 0
 
 
 @lean
-def _people_in_pool(persons, marks, sample, child, apart):
+def _people_in_pool(persons, marks, sample, child, size, apart):
     """The number of different people in children that are not apart; they are stamped."""
-    now = _start_over(marks)
-    pooled = 0
-    for i in range(sample.size):
-        if not apart[child[i]]:
-            pooled += _is_new(marks, persons[sample.start + i * sample.stride], now)
+    now, pooled = _start_over(marks), 0
+    if len(persons):
+        for i in range(sample.size):
+            if not apart[child[i]]:
+                pooled += _is_new(marks, persons[sample.start + i * sample.stride], now)
+    else:
+        for c in range(len(size)):
+            pooled += 0 if apart[c] else size[c]
     return pooled
 
 
@@ -158,6 +163,8 @@ def _records_to_borrow(persons, marks, sample, child, donor, missing):
 
     All of them if there are not as many such people. The people of the pool are stamped, and then these, too.
     """
+    if not len(persons):
+        return missing
     borrowed, now = 0, marks.current[0]
     for i in range(sample.size):
         if child[i] == donor and missing > 0:
@@ -167,11 +174,16 @@ def _records_to_borrow(persons, marks, sample, child, donor, missing):
 
 
 @lean
-def people_of_parts(persons, marks, sample, part, people):
+def people_of_parts(persons, marks, sample, part, size, people):
     """Count the different people in each part of the records of a sample, into `people`. O(records).
 
-    Up to 30 parts are bits of a person's note; for more, records are sorted by part first.
+    Those are its records, whose number is `size`, where each is of another person. Up to 30 parts are bits of
+    a person's note; for more, records are sorted by part first.
     """
+    if not len(persons):
+        for p in range(len(people)):
+            people[p] = size[p]
+        return
     notes = marks.notes
     people[:] = 0
     if len(people) > _IN_A_MASK:

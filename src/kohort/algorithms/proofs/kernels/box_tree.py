@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kohort.algorithms.kernels.cell_costs import cell_cost
+from kohort.algorithms.kernels.costs import cell_cost
 from kohort.algorithms.proofs.kernels.box_flow import (
     BoxFlow,
     add_unpaid,

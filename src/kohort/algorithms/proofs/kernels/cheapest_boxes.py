@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kohort.algorithms.kernels.cell_costs import cell_cost
+from kohort.algorithms.kernels.costs import cell_cost
 from kohort.kernels.compiled import kernel, lean
 from kohort.kernels.sorting import stable_order
 from kohort.problem.encoding.layout import ORDERED, SET, CellCosts

@@ -129,39 +129,3 @@ def number_pairs(parts, boxes):
             n_pairs += 1
         pair_of[i] = at[slot]
     return pair_of, parts[first[:n_pairs]], boxes[first[:n_pairs]]
-
-
-@kernel
-def step_prices(prices, sticks, owner, room, short):
-    """Prices after a step along the subgradient: up for classes inside their boxes, down for all others.
-
-    `sticks` counts the attributes they stick out in. The prices of an owner sum to at most its room. The step
-    is `short`, the cost that is missing, divided by the squared length of the subgradient.
-    """
-    total = np.zeros(len(room))
-    for i in range(len(prices)):
-        total[owner[i]] += prices[i]
-    length = 0.0
-    for i in range(len(prices)):
-        slope = 1.0 - sticks[i]
-        if (slope > 0.0 and total[owner[i]] < room[owner[i]] * (1.0 - 1e-9)) or (slope < 0.0 < prices[i]):
-            length += slope * slope
-    if length == 0.0:
-        return prices, False
-    changed = np.empty(len(prices))
-    for i in range(len(prices)):
-        changed[i] = max(prices[i] + (1.0 - sticks[i]) * short / length, 0.0)
-    return fit_prices(changed, owner, room), True
-
-
-@kernel
-def fit_prices(prices, owner, room):
-    """Prices, lowered in proportion where those of an owner sum to more than its room."""
-    total = np.zeros(len(room))
-    for i in range(len(prices)):
-        total[owner[i]] += prices[i]
-    fitting = prices.copy()
-    for i in range(len(prices)):
-        if total[owner[i]] > room[owner[i]]:
-            fitting[i] *= max(room[owner[i]], 0.0) / total[owner[i]]
-    return fitting

@@ -11,18 +11,6 @@ import numpy as np
 
 from kohort.kernels.compiled import kernel
 
-__all__ = [
-    "KEPT",
-    "LOST",
-    "OPEN",
-    "class_costs",
-    "grouped",
-    "merge_costs_of_cells",
-    "merge_costs_of_parts",
-    "raise_prices",
-    "sum_cells",
-]
-
 KEPT, OPEN, LOST = 0, 1, 2  # a cell is always, perhaps, or never in a class of k or more records
 
 
@@ -90,70 +78,3 @@ def grouped(group_of, part_of, n_groups, n_parts):
         order[fill[group]] = by_part[place_of_cell]
         fill[group] += 1
     return order, start
-
-
-@kernel
-def merge_costs_of_cells(order, start, part_of, sizes, state, variable, k, costs):
-    """Add to `costs`, by variable, what merging parts of one attribute adds to the discernibility of cells.
-
-    `variable[a, b]` is merged if and only if the parts a < b are; -1: no variable. Each pair of cells counts
-    once, so the sum over merged variables is a lower bound. A cell below k has been counted as k already; it
-    adds cost only where a merge makes its class larger than that, and then it is published. O(pairs of cells
-    in a group).
-    """
-    for group in range(len(start) - 1):
-        for one in range(start[group], start[group + 1]):
-            first = order[one]
-            for two in range(one + 1, start[group + 1]):
-                second = order[two]
-                merged = variable[part_of[first], part_of[second]]
-                if merged >= 0 and state[first] != LOST and state[second] != LOST:
-                    together = float(sizes[first] + sizes[second])
-                    costs[merged] += sizes[first] * max(together - max(sizes[first], k), 0.0)
-                    costs[merged] += sizes[second] * max(together - max(sizes[second], k), 0.0)
-
-
-@kernel
-def merge_costs_of_parts(kept, measure, variable, costs):
-    """Add to `costs`, by variable, what merging parts adds to a cost that is a sum over cells of a table.
-
-    `kept` are the own coefficients of the published records of each part; merged with another part, each
-    costs at least its `measure` more.
-    """
-    for a in range(len(kept)):
-        for b in range(a + 1, len(kept)):
-            merged = variable[a, b]
-            if merged >= 0:
-                costs[merged] += kept[a] * measure[b] + kept[b] * measure[a]
-
-
-@kernel
-def raise_prices(cells, room, event_start, events, own_costs, left, prices, rounds):
-    """Raise the prices of cells that are withheld unless one of their events happens, by dual ascent.
-
-    Cell cells[i] is withheld, which costs room[i] more than its bound, unless one of its events happens: a
-    merge, which adds own_costs[e] to the cell itself, and `left`, as far as no cell has claimed it yet, to
-    others. A price beyond the cell's own costs is claimed from all its events, so the sum of all prices is a
-    lower bound on the cost. In each round the cells share the remainder evenly; in the last each takes as
-    much as it can. Changes `prices` and `left`.
-    """
-    n = len(cells)
-    for turn in range(rounds):
-        wanting = np.zeros(len(left))
-        for i in range(n):
-            if prices[cells[i]] < room[i]:
-                for e in range(event_start[i], event_start[i + 1]):
-                    wanting[events[e]] += 1.0
-        for i in range(n):
-            price = prices[cells[i]]
-            more = room[i] - price
-            for e in range(event_start[i], event_start[i + 1]):
-                share = 1.0 if turn == rounds - 1 else wanting[events[e]]
-                free = max(own_costs[e] - price, 0.0)
-                more = min(more, free + left[events[e]] / max(share, 1.0))
-            if not more > 0.0:  # also true for NaN, where both are infinite
-                continue
-            prices[cells[i]] += more
-            for e in range(event_start[i], event_start[i + 1]):
-                claim = more - max(own_costs[e] - price, 0.0)
-                left[events[e]] = max(left[events[e]] - max(claim, 0.0), 0.0)

@@ -1,0 +1,351 @@
+"""Whether what is published is what was verified: the same values in the same records, column by column.
+
+A verdict is about the table in memory, or about the codes of a first reading. A file is read back before it
+gets its name, and a dataframe is looked at again; what is found there is compared with what was verified.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from kohort.data.arrow_values import long_decimals
+from kohort.data.compact_column import StoredValues
+from kohort.errors import InputError, InternalError, KohortError, UnsupportedError
+from kohort.tables.batches import PublishedTable
+
+
+class SliceCheck:
+    """Compares batches with a table that was verified.
+
+    verified  the published table on which the verdict is
+    """
+
+    def __init__(self, verified: PublishedTable) -> None:
+        self.original = {name: KnownColumn(values) for name, values in verified.original.held.items()}
+        self.published = {
+            name: KnownColumn(StoredValues.of(values))
+            for name, values in verified.replaced.items()
+            if values is not None
+        }
+        handed_on = [n for n in verified.names if n not in self.published and n not in self.original]
+        self.handed_on = {name: HashedColumn(verified.field(name).type) for name in handed_on}
+        self.names = verified.names
+        self.rows = verified.rows
+        self.n_records = verified.original.n_records
+        self.seen = 0
+
+    def compare_original(self, batch: pa.RecordBatch) -> None:
+        """Refuse the next records of the original unless they are as they were when they were verified."""
+        rows = slice(self.seen, self.seen + len(batch))
+        self.seen += len(batch)
+        if self.seen > self.n_records:
+            raise _changed(f"it had {self.n_records:,} records and now has more")
+        for name, known in self.original.items():
+            if not known.are_at(rows, batch.column(name)):
+                raise _changed(f"column {name!r} has other values than before")
+
+    def compare_published(self, batch: pa.RecordBatch, rows: Rows) -> None:
+        """Refuse a published batch whose labels, or protected values, are not those that were verified.
+
+        rows  the originals of its records
+        """
+        if batch.schema.names != list(self.names):
+            raise _wrong("other columns are published than were verified")
+        for name in batch.schema.names:
+            known = self.published.get(name) or self.original.get(name)
+            if known is not None and not known.are_at(rows, batch.column(name)):
+                raise _wrong(f"column {name!r} is not the one that was verified")
+
+    def compare_untouched(self, published: pa.RecordBatch, original: pa.RecordBatch) -> None:
+        """Refuse a published batch whose other columns differ from those of its originals."""
+        for name, hashed in self.handed_on.items():
+            if not same_values(published.column(name), original.column(name)):
+                raise _wrong(f"column {name!r} was changed")
+            hashed.add(published.column(name))
+
+    def finish(self) -> None:
+        """Refuse an original that ended early."""
+        if self.seen != self.n_records:
+            raise _changed(f"it had {self.n_records:,} records and now has {self.seen:,}")
+
+    def of_written(self, place: str, *, holds_all: bool) -> WrittenCheck:
+        """Compares what is read back with these batches, once all of them were compared."""
+        known = {name: self.published.get(name) or self.original.get(name) for name in self.names}
+        columns = {name: found or self.handed_on[name] for name, found in known.items()}
+        n_records = self.n_records if self.rows is None else len(self.rows)
+        return WrittenCheck(columns, n_records, place, holds_all=holds_all, rows=self.rows)
+
+
+class WrittenCheck:
+    """Compares what is read back of a release, part by part, with what was verified.
+
+    columns    the published columns
+    place      where it is read from, such as `the .xlsx file`
+    holds_all  whether there every value and every record can be told from any other
+    rows       the numbers by which the columns know the published records; None: they are in that order
+    """
+
+    def __init__(
+        self,
+        columns: Mapping[str, VerifiedColumn],
+        n_records: int,
+        place: str,
+        *,
+        holds_all: bool,
+        rows: np.ndarray | None = None,
+    ) -> None:
+        self.columns, self.n_records, self.rows = columns, n_records, rows
+        self.place, self.holds_all = place, holds_all
+        self.seen = 0
+
+    @classmethod
+    def of(cls, verified: pa.Table, place: str, *, holds_all: bool) -> WrittenCheck:
+        """Compares with a table in memory."""
+        columns = dict(zip(verified.column_names, map(held_column, verified.columns)))
+        return cls(columns, verified.num_rows, place, holds_all=holds_all)
+
+    def compare(self, part: pa.Table | pa.RecordBatch) -> None:
+        """Refuse the next records unless they are those that were verified."""
+        rows: Rows = slice(self.seen, self.seen + len(part))
+        self.seen += len(part)
+        if list(part.schema.names) != list(self.columns):
+            raise self._refusal("The list of columns")
+        if self.seen > self.n_records:
+            raise self._refusal("The number of records")
+        for name, known in self.columns.items():
+            if not known.are_at(rows if self.rows is None else self.rows[rows], part.column(name)):
+                raise self._refusal(f"Column {name!r}")
+
+    def finish(self) -> None:
+        """Refuse a table that ended early."""
+        if self.seen != self.n_records:
+            raise self._refusal("The number of records")
+        for name, column in self.columns.items():
+            if isinstance(column, HashedColumn) and not column.agrees:
+                raise self._refusal(f"Column {name!r}")
+
+    def _refusal(self, what: str) -> KohortError:
+        if self.holds_all:
+            return _wrong(f"{what[0].lower()}{what[1:]} of {self.place} is another")
+        return UnsupportedError(
+            f"{what} does not come back from {self.place} as it was verified: this format does not "
+            "distinguish everything that is in the release. Nothing was written. Write Parquet (.parquet)."
+        )
+
+
+def _changed(how: str) -> InputError:
+    return InputError(
+        f"The original was changed between its two readings: {how}. Nothing was written. Run this again once "
+        "the file is complete."
+    )
+
+
+def _wrong(what: str) -> InternalError:
+    return InternalError(
+        f"The release is not what was verified: {what}. Nothing was written. Please report this."
+    )
+
+
+Rows = np.ndarray | slice
+
+
+class VerifiedColumn(Protocol):
+    """A column that was verified."""
+
+    def are_at(self, rows: Rows, values: pa.Array | pa.ChunkedArray) -> bool: ...
+
+
+def held_column(values: pa.ChunkedArray) -> VerifiedColumn:
+    if not pa.types.is_dictionary(values.type):
+        return _WholeColumn(values)
+    encoded = values.unify_dictionaries().combine_chunks()
+    if isinstance(encoded, pa.ChunkedArray):
+        encoded = pa.concat_arrays(encoded.chunks) if encoded.num_chunks else pa.array([], encoded.type)
+    return KnownColumn(StoredValues.of(encoded))
+
+
+class _WholeColumn:
+    """A column in memory."""
+
+    def __init__(self, values: pa.ChunkedArray) -> None:
+        self.values = values
+
+    def are_at(self, rows: Rows, values: pa.Array | pa.ChunkedArray) -> bool:
+        assert isinstance(rows, slice)
+        known = plain_values(self.values.slice(rows.start, rows.stop - rows.start))
+        found = _as_kind(values, known.type)
+        return found is not None and same_values(_one_chunk(known), _one_chunk(found))
+
+
+class HashedColumn:
+    """A column that is not held: what was published of it is hashed, and what is read back, too."""
+
+    def __init__(self, kind: pa.DataType) -> None:
+        self.kind = _plain_kind(kind)
+        self.published, self.found = hashlib.sha256(), hashlib.sha256()
+        self.sizes = (hashlib.sha256(), hashlib.sha256())
+
+    def add(self, values: pa.Array) -> None:
+        """Take in the next published values."""
+        self._hash(plain_values(values), self.published, self.sizes[0])
+
+    def are_at(self, rows: Rows, values: pa.Array | pa.ChunkedArray) -> bool:
+        found = _as_kind(values, self.kind)
+        if found is not None:
+            self._hash(_one_chunk(found), self.found, self.sizes[1])
+        return found is not None
+
+    @property
+    def agrees(self) -> bool:
+        """Whether all that was read back is all that was published."""
+        sizes = [each.digest() for each in self.sizes]
+        return self.published.digest() == self.found.digest() and sizes[0] == sizes[1]
+
+    def _hash(self, values: pa.Array, bytes_: hashlib._Hash, sizes: hashlib._Hash) -> None:
+        values = _comparable(values)
+        if pa.types.is_nested(values.type) or pa.types.is_duration(values.type):
+            values = pa.array([None if v is None else str(v) for v in values.to_pylist()], pa.string())
+        texts = values.cast(pa.large_binary() if _is_binary(values.type) else pa.large_string())
+        sizes.update(np.asarray(pc.fill_null(pc.binary_length(texts), -1)).astype(np.int64).tobytes())
+        filled = pc.fill_null(texts, b"" if _is_binary(texts.type) else "")
+        _, offsets, data = filled.buffers()
+        ends = np.frombuffer(offsets, np.int64, filled.offset + len(filled) + 1)[filled.offset :]
+        if data is not None:
+            bytes_.update(memoryview(data)[ends[0] : ends[-1]])
+
+
+class KnownColumn:
+    """The values of a column that was verified, numbered: equal values have one number."""
+
+    def __init__(self, values: StoredValues) -> None:
+        self.codes = values.codes
+        plain = _comparable(values.dictionary)
+        self.values = plain.unique().drop_null()
+        missing = len(self.values)
+        number = pc.fill_null(pc.index_in(plain, value_set=self.values), missing)
+        self.number_of_code = np.append(number.to_numpy(zero_copy_only=False), missing).astype(np.int32)
+
+    def are_at(self, rows: Rows, values: pa.Array | pa.ChunkedArray) -> bool:
+        """Whether these values are those of the given records."""
+        parts = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
+        numbers = [self._numbers(part) for part in parts]
+        known = self.number_of_code[self.codes[rows]]
+        if any(part is None for part in numbers):
+            return False
+        found = np.concatenate([part for part in numbers if part is not None] or [known[:0]])
+        return len(found) == len(known) and bool((found == known).all())
+
+    def _numbers(self, values: pa.Array) -> np.ndarray | None:
+        """The number of each value; None if there is one that is not known."""
+        if pa.types.is_null(values.type):
+            values = values.cast(pa.string())
+        encoded = values if pa.types.is_dictionary(values.type) else long_decimals(values).dictionary_encode()
+        plain = _as_kind(encoded.dictionary, self.values.type)
+        if plain is None:
+            return None
+        plain = _comparable(plain)
+        missing = len(self.values)
+        number = pc.index_in(plain, value_set=self.values, skip_nulls=True)
+        unknown = pc.and_(pc.is_null(number), pc.is_valid(plain))
+        of_code = np.append(pc.fill_null(number, missing).to_numpy(zero_copy_only=False), missing)
+        indices = pc.fill_null(encoded.indices.cast(pa.int32()), -1).to_numpy(zero_copy_only=False)
+        if pc.any(unknown).as_py():
+            used = np.bincount(indices + 1, minlength=len(of_code))[1:] > 0
+            if (used & unknown.to_numpy(zero_copy_only=False)).any():
+                return None
+        return of_code.astype(np.int32)[indices]
+
+
+def _plain_kind(kind: pa.DataType) -> pa.DataType:
+    if isinstance(kind, pa.BaseExtensionType):
+        return kind.storage_type
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
+        return _plain_kind(kind.value_type)
+    if pa.types.is_decimal(kind) and kind.bit_width < 128:
+        return pa.decimal128(kind.precision, kind.scale)
+    return {"string_view": pa.large_string(), "binary_view": pa.large_binary()}.get(str(kind), kind)
+
+
+def plain_values(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """The values without dictionaries, views and extensions."""
+    if pa.types.is_run_end_encoded(values.type):
+        values = pc.run_end_decode(values)
+    kind = _plain_kind(values.type)
+    return values if kind == values.type else values.cast(kind)
+
+
+def _one_chunk(values: pa.Array | pa.ChunkedArray) -> pa.Array:
+    if isinstance(values, pa.Array):
+        return values
+    return pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
+
+
+def _as_kind(values: pa.Array | pa.ChunkedArray, kind: pa.DataType) -> pa.Array | pa.ChunkedArray | None:
+    """Values that were read back, in the type in which they were verified; None where they have no such."""
+    if isinstance(values, pa.ChunkedArray):
+        parts = [_as_kind(chunk, kind) for chunk in values.chunks]
+        return None if any(part is None for part in parts) else pa.chunked_array(parts, kind)
+    if pa.types.is_dictionary(values.type):
+        entries = _as_kind(values.dictionary, kind)
+        return None if entries is None else entries.take(values.indices)
+    values = plain_values(values)
+    if values.type == kind:
+        return values
+    if _is_text(kind) and not _is_text(values.type) and not pa.types.is_null(values.type):
+        return None  # 1 was "1" or "01"
+    if pa.types.is_null(kind):
+        return pa.nulls(len(values)) if values.null_count == len(values) else None
+    try:
+        if _is_text(values.type) and pa.types.is_temporal(kind):
+            return _times_of(values, kind)
+        return values.cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+
+
+def _times_of(texts: pa.Array | pa.ChunkedArray, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
+    """Dates and times of day as ISO texts have them, in the type in which they were verified."""
+    if pa.types.is_time(kind):
+        day, space = (pa.scalar(text, texts.type) for text in ("1970-01-01", " "))
+        moments = pc.binary_join_element_wise(day, texts, space).cast(pa.timestamp("ns"))
+        return moments.cast(pa.time64("ns")).cast(kind)
+    unit = "ns" if getattr(kind, "unit", "") == "ns" else "us"
+    return texts.cast(pa.timestamp(unit, getattr(kind, "tz", None))).cast(kind)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+def _is_binary(kind: pa.DataType) -> bool:
+    return any(
+        of(kind) for of in (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
+    )
+
+
+def _comparable(values: pa.Array) -> pa.Array:
+    """The values with one zero, and no NaN, which is a missing value."""
+    values = long_decimals(values)
+    if not pa.types.is_floating(values.type):
+        return values
+    plain = values.cast(pa.float64())
+    whole = pc.if_else(pc.is_nan(plain), pa.scalar(None, pa.float64()), plain)
+    return pc.if_else(pc.equal(whole, 0.0), pa.scalar(0.0), whole)
+
+
+def same_values(left: pa.Array, right: pa.Array) -> bool:
+    """Whether two columns are equal in every record; NaN is equal to NaN."""
+    if left.equals(right):
+        return True
+    if pa.types.is_nested(left.type):
+        return left.type == right.type and str(left.to_pylist()) == str(right.to_pylist())
+    if left.type != right.type or not pa.types.is_floating(left.type):
+        return False
+    both = [pc.if_else(pc.is_nan(part), pa.scalar(None, part.type), part) for part in (left, right)]
+    return both[0].equals(both[1])
