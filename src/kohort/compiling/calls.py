@@ -63,9 +63,9 @@ class KernelCall:
 @cache
 def _recorded() -> dict[str, tuple[KernelCall, ...]]:
     found: dict[str, tuple[KernelCall, ...]] = {}
-    for module, name, types, algorithms in json.loads(CALLS.read_text(encoding="utf-8")):
+    for module, name, taken, algorithms in json.loads(CALLS.read_text(encoding="utf-8")):
         for algorithm in algorithms:
-            found[algorithm] = (*found.get(algorithm, ()), KernelCall(module, name, json.dumps(types)))
+            found[algorithm] = (*found.get(algorithm, ()), KernelCall(module, name, json.dumps(taken)))
     return found
 
 
