@@ -16,7 +16,7 @@ import pytest
 import kohort as ko
 from kohort.algorithms.schemes.scheme_spaces import SCHEMES
 from kohort.algorithms.uniting.diversify import WEIGHT
-from kohort.cli.anonymize import anonymize as anonymize_command
+from kohort.cli.app import command_named
 from kohort.io.maps import read_maps
 from kohort.io.read_spec import parse_spec
 from kohort.parameters import fits
@@ -228,7 +228,7 @@ def test_an_unknown_name_is_refused(name):
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_the_command_line_has_a_flag_where_the_option_says_so(name):
-    flags = inspect.signature(anonymize_command).parameters
+    flags = inspect.signature(command_named("anonymize")).parameters
     option = OPTIONS[name].option
     assert (name in flags) == (option.flag is not None)
     if option.flag is not None:

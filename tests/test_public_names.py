@@ -1,9 +1,13 @@
+import re
 import subprocess
 import sys
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
 import kohort
+import kohort.statement
 
 NAMES = [
     "Agglomerative",
@@ -97,6 +101,17 @@ NAMES = [
 def test_the_public_names_are_these():
     assert kohort.__all__ == NAMES == sorted(NAMES)
     assert dir(kohort) == NAMES
+
+
+@pytest.mark.parametrize("package", [kohort, kohort.datasets, kohort.statement])
+def test_type_checkers_read_the_same_names(package):
+    stub = Path(package.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+    names = [
+        (home, name) for home, name in re.findall(r"^from (\S+) import (\w+) as \2$", stub, re.MULTILINE)
+    ]
+    assert sorted(name for _, name in names) == package.__all__ and len(names) == len(stub.splitlines())
+    for home, name in names:
+        assert getattr(import_module(home), name) is getattr(package, name)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -4,82 +4,84 @@ from __future__ import annotations
 
 import inspect
 import re
-from dataclasses import dataclass, fields
-from typing import Annotated
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
 from cli.running import run
-from kohort.cli.anonymize import anonymize as anonymize_command
-from kohort.cli.app import COMMANDS as NAMES
-from kohort.cli.app import command_named
-from kohort.cli.bundles import Job, Printing, Reading, command
-from kohort.cli.hierarchy import hierarchy
+from kohort.cli import options
+from kohort.cli.app import COMMANDS, command_named
+from kohort.cli.commands import Key, Several
+from kohort.cli.options import Asked, Job, Printing, Reading, argument, command, option, switch
 
-COMMANDS = [made for made in map(command_named, NAMES) if not isinstance(made, typer.Typer)]
-COMMANDS += [info.callback for info in hierarchy.registered_commands]
-READING = [
-    function for function in COMMANDS if {"data", "sheet"} <= set(inspect.signature(function).parameters)
+ASKED = [
+    kind
+    for found in COMMANDS.values()
+    for kind, _ in (found.commands.values() if isinstance(found, Several) else [found])
 ]
 
 
-@dataclass(frozen=True)
-class Colours:
+def names(kind):
+    return list(kind.taken())
+
+
+READING = [kind for kind in ASKED if {"data", "sheet"} <= set(names(kind))]
+
+
+class Colours(Asked, bundle=True):
     """Two options."""
 
-    red: Annotated[int, typer.Option(help="How red.")] = 1
-    blue: Annotated[str | None, typer.Option(help="How blue.")] = None
+    red: int = option("How red.", 1)
+    blue: str | None = option("How blue.")
 
 
-def test_a_bundle_is_spread_where_it_stands():
+class Paint(Colours):
+    """Paint a wall."""
+
+    wall: str = argument("Which wall.")
+    fast: bool = switch("fast", "In a hurry.")
+
+
+def test_the_options_of_a_bundle_stand_behind_those_of_the_command(monkeypatch):
     seen = []
+    monkeypatch.setattr(options, "import_module", lambda name: Paints)
 
-    @command
-    def paint(wall: Annotated[str, typer.Argument()], *, colours: Colours, fast: bool = False) -> None:
-        """Paint a wall."""
-        seen.append((wall, colours, fast))
+    class Paints:
+        paint = staticmethod(lambda asked, output: seen.append(asked))
 
-    assert list(inspect.signature(paint).parameters) == ["wall", "red", "blue", "fast"]
-    paint("north", blue="sky")
-    assert seen == [("north", Colours(blue="sky"), False)]
+    paint = command(Paint, "paint", "walls")
+    assert list(inspect.signature(paint).parameters) == ["wall", "fast", "red", "blue"]
+    assert inspect.getdoc(paint) == "Paint a wall." and paint.__name__ == "paint"
     painting = typer.Typer()
     painting.command()(paint)
     result = CliRunner().invoke(painting, ["south", "--red", "3", "--fast"])
     assert result.exit_code == 0
-    assert seen[1] == ("south", Colours(red=3), True)
+    assert [vars(asked) for asked in seen] == [{"wall": "south", "red": 3, "blue": None, "fast": True}]
     assert CliRunner().invoke(painting, ["south", "--red", "very"]).exit_code == 2
-
-
-def test_a_bundle_takes_no_unknown_option():
-    @command
-    def paint(colours: Colours) -> None: ...
-
     with pytest.raises(TypeError, match="green"):
-        paint(green=1)
+        paint(wall="north", green=1)
 
 
 def test_every_command_that_reads_a_table_takes_the_options_of_reading():
     assert len(READING) >= 8
-    for function in READING:
-        taken = set(inspect.signature(function).parameters)
-        own = {"header"} if "data_header" in taken else set()
-        assert {field.name for field in fields(Reading)} - own <= taken
+    for kind in READING:
+        own = {"header"} if "data_header" in names(kind) else set()
+        assert set(names(Reading)) - own <= set(names(kind))
 
 
 def test_every_command_with_a_result_prints_it_as_json_or_not_at_all():
-    for function in COMMANDS:
-        if function.__name__ not in ("key", "algorithms", "models"):
-            assert {field.name for field in fields(Printing)} <= set(inspect.signature(function).parameters)
+    for kind in ASKED:
+        assert "json" in names(kind) or kind is Key
+        if {"data", "quiet"} & set(names(kind)):
+            assert set(names(Printing)) <= set(names(kind))
 
 
 def test_words_for_true_and_false_are_switches():
-    assert Job(shuffle="True").changes()["shuffle"] is True
-    assert Job(shuffle="false").changes()["shuffle"] is False
-    assert Job(shuffle="auto", k=5).changes() | {"algorithm": None} == Job(shuffle="auto", k=5).changes()
-    assert Job(time_limit=3.0).typed()["time-limit"] == 3.0
-    assert Job().outside() == {"engine": "local"}
+    assert Job(shuffle="True").changes == {"shuffle": True}
+    assert Job(shuffle="false").changes == {"shuffle": False}
+    assert Job(shuffle="auto", k=5).changes == {"shuffle": "auto", "k": 5}
+    assert Job().changes == {} and Job().outside == {"engine": "local"}
 
 
 @pytest.mark.parametrize(
@@ -95,7 +97,9 @@ def test_help_fits_80_columns_and_names_no_value_of_a_switch(words, monkeypatch)
 
 def test_help_shows_the_options_of_every_day_and_help_all_every_option_in_groups():
     few, every = run("anonymize", "--help").out, run("anonymize", "--help-all").out
-    flags = {f"--{name.replace('_', '-')}" for name in inspect.signature(anonymize_command).parameters}
+    flags = {
+        f"--{name.replace('_', '-')}" for name in inspect.signature(command_named("anonymize")).parameters
+    }
     everyday = {"--spec", "--out", "--k", "--certificate", "--report", "--time-limit", "--help-all"}
     assert rows(few) == everyday | {"--help"}
     assert rows(every) == flags - {"--data"} | {"--help"}

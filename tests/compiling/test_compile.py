@@ -9,20 +9,19 @@ import time
 from dataclasses import replace
 
 import pytest
+from benchmarks.kernel_calls import encoded, jobs_of, recorded_calls
 from numba.core import config
 
 import kohort as ko
 import kohort.compiling.compile as compile_module
 from kohort.algorithms import ALGORITHMS, EVERY_ALGORITHM
 from kohort.compiling import compile_algorithms, is_compiled
-from kohort.compiling.calls import calls_of, recorded_algorithms
-from kohort.compiling.record import jobs_of, recorded_calls
-from kohort.compiling.types import decoded, encoded
+from kohort.compiling.calls import calls_of, decoded, recorded_algorithms
 from kohort.datasets import generate_hospital
 from kohort.errors import KohortError
 from kohort.kernels.compile_time import ahead_of, compile_ahead, compile_clock, compiling
 
-RECORD = "The kernels have changed: run `python -m kohort.compiling.record`."
+RECORD = "The kernels have changed: run `python -m benchmarks.kernel_calls`."
 QUICK = ("mondrian", "hilbert", "full-domain", "k-anon-cf", "apriori-items")
 
 

@@ -21,7 +21,7 @@ from kohort.errors import InputError, InternalError, UnsupportedError
 from kohort.io.databases.dialect import AdbcDatabase
 from kohort.io.databases.records import TableDraft
 from kohort.job import streaming
-from kohort.release import targets
+from kohort.release import in_database
 from kohort.tables.batches import BatchTable
 from reading_databases import read_database
 from reading_in_batches import anonymized_in_batches
@@ -210,7 +210,7 @@ def test_two_tables_are_both_old_after_a_failure(place, two, tmp_path, monkeypat
     def second(self):
         return 1 / 0 if self.target == events else slices(self)
 
-    broken = {"commit": (TableDraft, "commit"), "verify": (targets, "_verify")}
+    broken = {"commit": (TableDraft, "commit"), "verify": (in_database, "_verify")}
     if what == "second fill":
         monkeypatch.setattr(TableDraft, "sha256", "0")
         monkeypatch.setattr(TableDraft, "_slices", second)
@@ -290,12 +290,12 @@ def test_a_failure_leaves_what_was_there(place, before, monkeypatch, what):
 
 
 def test_a_table_that_breaks_a_promise_is_not_committed(place, before, monkeypatch):
-    real = targets.verify_release
+    real = in_database.verify_release
 
     def stricter(found, request, **more):
         return real(found, request.promising([ko.KAnonymity(401)]), **more)
 
-    monkeypatch.setattr(targets, "verify_release", stricter)
+    monkeypatch.setattr(in_database, "verify_release", stricter)
     with pytest.raises(InternalError, match="does not keep the promises"):
         write_all(place, before)
     assert_nothing_changed(place, before)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import kohort as ko
-from kohort.cli import anonymize
+from kohort.cli.options import Writing
 from kohort.release import artefacts
 from kohort.release.artefacts import ARTEFACTS, Artefact, Said
 
@@ -35,11 +35,10 @@ def made():
 
 def test_a_new_kind_is_a_class_and_a_line(tmp_path, monkeypatch):
     monkeypatch.setattr(artefacts, "ARTEFACTS", (*ARTEFACTS, Motto))
-    monkeypatch.setattr(anonymize, "ARTEFACTS", (*ARTEFACTS, Motto))
     facts = made().write(tmp_path / "out.csv", motto=tmp_path / "motto.txt", motto_words="open")
     assert (tmp_path / "motto.txt").read_text() == f"open: {facts['sha256']['output'][:6]}"
     assert (tmp_path / "motto.txt").stat().st_mode & 0o077 == 0
-    assert {"motto", "motto_words"} <= {name for name, *_ in anonymize._artefact_options()}
+    assert {"motto", "motto_words"} <= set(Writing.taken())
     with pytest.raises(ko.InputError, match="--motto-words needs --motto"):
         made().write(tmp_path / "other.csv", motto_words="open")
     assert not (tmp_path / "other.csv").exists()
@@ -55,7 +54,7 @@ def test_help_loads_no_step_of_the_job(words):
     code = (
         "import sys; from kohort.cli.app import app\n"
         f"try: app({words!r})\nexcept SystemExit: pass\n"
-        "heavy = ('kohort.pipeline', 'kohort.io', 'kohort.algorithms', 'numpy', 'pyarrow')\n"
+        "heavy = ('kohort.job', 'kohort.io', 'kohort.algorithms', 'numpy', 'pyarrow')\n"
         "sys.stderr.write(' '.join(name for name in sys.modules if name.startswith(heavy)))"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

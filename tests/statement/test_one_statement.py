@@ -12,7 +12,7 @@ import pytest
 import kohort as ko
 from goldens.cases import CASES, ITEMS, Case, patients
 from kohort import api
-from kohort.cli.bundles import Job
+from kohort.cli.options import Job
 from kohort.data.hierarchies.build_hierarchy import from_spec
 from kohort.io.read_spec import parse_spec, with_files
 from kohort.problem.promises import MODELS
@@ -171,7 +171,7 @@ def test_flags_state_what_a_spec_states(name):
     rest = {key: value for key, value in written.items() if key not in said}
     rest["privacy"] = {**written["privacy"], "k": 17}
     job = Job(**said)
-    asked = told(lambda: with_files(parse_spec(rest, **job.changes()), **job.outside()))
+    asked = told(lambda: with_files(parse_spec(rest, **job.changes), **job.outside))
     assert asked == by_yaml(written)
 
 

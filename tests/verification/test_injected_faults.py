@@ -334,7 +334,7 @@ LEDGER_FAULTS = {
     "the ledger has values of other people": (tie, "entry_of", rolled("value")),
     "a counterfeit too many is counted": (job, "n_counterfeits", returning(lambda number: number + 1)),
     "counterfeits are announced as people": (
-        job, "with_counterfeits", lambda honest: lambda prepared, recoding: (prepared, recoding)),
+        job, "_filled", lambda honest: lambda prepared, recoding: (prepared, recoding)),
 }  # fmt: skip
 
 

@@ -7,16 +7,12 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from kohort.algorithms.algorithm import Algorithm, AnyAlgorithm, ItemsAlgorithm
-from kohort.algorithms.histories.over_histories import OverHistories
-from kohort.algorithms.items.with_items import WithItems
 from kohort.algorithms.proofs.bound_in_time import bound_of, time_for_bound
 from kohort.algorithms.registry import Registry
 from kohort.algorithms.run import Progress, Run, Standing, Stop
 from kohort.algorithms.solver import Solver
-from kohort.algorithms.uniting.counting_alike import CountingAlike
 from kohort.algorithms.uniting.counting_people import CountingPeople, needs_uniting
 from kohort.algorithms.uniting.stars_together import StarsTogether
-from kohort.algorithms.uniting.united import United
 from kohort.errors import InputError, UnsupportedError, did_you_mean
 
 __all__ = [
@@ -25,18 +21,14 @@ __all__ = [
     "ITEMS_ALGORITHMS",
     "Algorithm",
     "AnyAlgorithm",
-    "CountingAlike",
     "CountingPeople",
     "ItemsAlgorithm",
-    "OverHistories",
     "Progress",
     "Run",
     "Solver",
     "Standing",
     "StarsTogether",
     "Stop",
-    "United",
-    "WithItems",
     "algorithm_named",
     "bound_of",
     "for_scheme",

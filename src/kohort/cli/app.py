@@ -1,75 +1,51 @@
-"""The command line: each command is loaded when it is called, so that help answers at once."""
+"""The command line: each command is made when it is called, so that help answers at once."""
 
 from __future__ import annotations
 
-import ast
 import json
 import os
 import sys
 import warnings
-from importlib import import_module
-from pathlib import Path
+from inspect import cleandoc
 from typing import Any
 
 import typer
 
-from kohort.cli.plain_help import Command, Group
+from kohort.cli.commands import COMMANDS, PLAIN, command_named, help_of
+from kohort.cli.options import Command, Group
 from kohort.errors import InfeasibleError, InternalError, KohortError
 
-COMMANDS = {
-    "anonymize": "anonymize",
-    "apply": "anonymize",
-    "verify": "verify",
-    "profile": "profile",
-    "init": "profile",
-    "algorithms": "catalogue",
-    "models": "catalogue",
-    "risk": "risk",
-    "dossier": "dossier",
-    "compare": "compare",
-    "frontier": "compare",
-    "key": "catalogue",
-    "demo": "demo",
-    "studio": "studio",
-    "compile": "catalogue",
-    "hierarchy": "hierarchy",
-    "ledger": "ledger",
-}
-"""Each command with its module, which is loaded when the command is called."""
+__all__ = ["COMMANDS", "app", "command_named", "main"]
 
 
-def command_named(name: str) -> Any:
-    """The function of a command, or a group of commands."""
-    return getattr(import_module(f"kohort.cli.{COMMANDS[name]}"), name)
-
-
-class _Loaded(dict[str, Any]):
+class _Made(dict[str, Any]):
     """The commands by name; one is made when it is asked for."""
 
     def get(self, name: str, default: Any = None) -> Any:
         if name in self and self[name] is None:
-            self[name] = _made(name, command_named(name))
+            self[name] = _made(name)
         return super().get(name, default)
 
 
-def _made(name: str, of: Any) -> Any:
+def _made(name: str) -> Any:
+    of = command_named(name)
     if isinstance(of, typer.Typer):
         made: Any = typer.main.get_group(of)
         made.name = name
         return made
-    only = typer.Typer(add_completion=False, rich_markup_mode="markdown", pretty_exceptions_enable=False)
+    only = typer.Typer(add_completion=False, **PLAIN)
     only.command(name, cls=Command)(of)
     return typer.main.get_command(only)
 
 
 class _Commands(Group):
-    """All commands. To list them, only the text of their files is read."""
+    """All commands. To list them, none is made."""
 
     listing = False
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-        self.commands = _Loaded(dict.fromkeys(COMMANDS))
+        self.commands = _Made(dict.fromkeys(COMMANDS))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         self.listing = True
@@ -77,19 +53,8 @@ class _Commands(Group):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if self.listing and cmd_name in COMMANDS:
-            return Command(cmd_name, help=_help_of(cmd_name))
+            return Command(cmd_name, help=cleandoc(help_of(cmd_name)))
         return super().get_command(ctx, cmd_name)
-
-
-def _help_of(name: str) -> str:
-    """The help of a command: the docstring of its function, or what its group says."""
-    for node in ast.parse(Path(__file__).with_name(f"{COMMANDS[name]}.py").read_text("utf-8")).body:
-        if isinstance(node, ast.FunctionDef) and node.name == name:
-            return ast.get_docstring(node) or ""
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
-            said = {word.arg: word.value for word in getattr(node.value, "keywords", [])}
-            return str(ast.literal_eval(said["help"]))
-    raise LookupError(name)
 
 
 app = typer.Typer(
@@ -98,8 +63,7 @@ app = typer.Typer(
     help="Publish data about people without giving anybody away.",
     epilog="Start with: kohort demo, or with your own file: kohort init people.csv --out spec.yaml",
     no_args_is_help=True,
-    rich_markup_mode="markdown",
-    pretty_exceptions_enable=False,
+    **PLAIN,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

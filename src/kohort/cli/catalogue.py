@@ -4,34 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
-import typer
+from rich.table import Column
 
-from kohort.cli.bundles import Printing, command
-from kohort.cli.options import Json
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-
-def algorithms(json: Json = False) -> None:
-    """List the algorithms: what each does, what it guarantees, which models and costs it supports.
-
-    Example: **kohort algorithms --json**
-    """
-    from kohort.cli.console import Output
-
-    output, rows = Output(as_json=json), _algorithm_rows()
-    output.result(rows)
-    output.show(_algorithm_table(rows))
+from kohort.algorithms import EVERY_ALGORITHM, algorithm_named, parameters_of
+from kohort.cli.commands import Algorithms, Compile, Key, Models
+from kohort.cli.console import Output, table
+from kohort.parameters import annotations_of, wanted
+from kohort.problem.costs import COSTS
+from kohort.problem.promises import ITEM_MODELS, MODELS, Model
 
 
-def _algorithm_rows() -> list[dict[str, Any]]:
-    """The facts about every algorithm, by its name."""
-    from kohort.algorithms import EVERY_ALGORITHM
-
-    return [
+def algorithms(asked: Algorithms, output: Output) -> None:
+    rows: list[dict[str, Any]] = [
         {
             "name": name,
             "summary": algorithm.summary,
@@ -43,38 +29,32 @@ def _algorithm_rows() -> list[dict[str, Any]]:
         }
         for name, algorithm in EVERY_ALGORITHM.items()
     ]
-
-
-def _parameters(algorithm: Any) -> dict[str, dict[str, Any]]:
-    """The type, in words, and the default of every parameter, by its name."""
-    from kohort.algorithms import parameters_of
-    from kohort.parameters import annotations_of, wanted
-
-    defaults = parameters_of(algorithm())
-    return {
-        name: {"type": wanted(annotation), "default": defaults[name]}
-        for name, annotation in annotations_of(algorithm).items()
-    }
-
-
-def _algorithm_table(rows: list[dict[str, Any]]) -> Table:
-    """A table that fits a terminal of 80 columns."""
-    from rich.table import Table
-
-    from kohort.problem.costs import COSTS
-    from kohort.problem.promises import MODELS
-
-    table = Table("algorithm", "what it does", show_lines=True)
-    table.columns[0].no_wrap = True
-    for row in rows:
-        lines = [
+    lines = {
+        row["name"]: [
             row["summary"],
             f"guarantee: {row['guarantee']}",
             f"models: {_listed(row['models'], MODELS)}",
             f"costs: {_listed(row['costs'], COSTS)}",
         ]
-        table.add_row(row["name"], "\n".join(lines))
-    return table
+        for row in rows
+    }
+    output.result(rows)
+    _show(output, "algorithm", "what it does", lines)
+
+
+def _show(output: Output, what: str, said: str, lines: dict[str, list[str]]) -> None:
+    """Show what is said of each, in a table that fits a terminal of 80 columns."""
+    rows = [(name, "\n".join(words)) for name, words in lines.items()]
+    output.show(table([Column(what, no_wrap=True), said], rows, show_lines=True))
+
+
+def _parameters(algorithm: Any) -> dict[str, dict[str, Any]]:
+    """The type, in words, and the default of every parameter, by its name."""
+    defaults = parameters_of(algorithm())
+    return {
+        name: {"type": wanted(annotation), "default": defaults[name]}
+        for name, annotation in annotations_of(algorithm).items()
+    }
 
 
 def _listed(names: Sequence[str], known: Collection[str]) -> str:
@@ -102,23 +82,25 @@ Measured by `python -m experiments.promises`; docs/which-promise.md has the same
 """
 
 
-def models(json: Json = False) -> None:
-    """List the privacy models: what each stops, what it does not, a usual value, its cost on Adult.
-
-    Example: **kohort models --json**
-    """
-    from kohort.cli.console import Output
-
-    output, rows = Output(as_json=json), _model_rows()
+def models(asked: Models, output: Output) -> None:
+    rows = _model_rows()
+    lines = {}
+    for row in rows:
+        lines[row["name"]] = [
+            f"stops: {row['stops']}",
+            f"does not stop: {row['does_not_stop']}",
+            f"usual value: {row['usual']} (privacy: {row['key']})",
+            f"kept by: {', '.join(row['algorithms'])}{_united(row)}",
+        ]
+        if row["loss_on_adult"]:
+            found = ", ".join(f"{loss:.3f} by {name}" for name, loss in row["loss_on_adult"].items())
+            lines[row["name"]].append(f"loss on Adult: {found}")
     output.result(rows)
-    output.show(_model_table(rows))
+    _show(output, "model", "what it promises", lines)
 
 
 def _model_rows() -> list[dict[str, Any]]:
     """The facts about every model, by its name."""
-    from kohort.algorithms import EVERY_ALGORITHM
-    from kohort.problem.promises import ITEM_MODELS, MODELS, Model
-
     everything: dict[str, Any] = {**MODELS, **ITEM_MODELS}
     return [
         {
@@ -136,26 +118,6 @@ def _model_rows() -> list[dict[str, Any]]:
     ]
 
 
-def _model_table(rows: list[dict[str, Any]]) -> Table:
-    """A table that fits a terminal of 80 columns."""
-    from rich.table import Table
-
-    table = Table("model", "what it promises", show_lines=True)
-    table.columns[0].no_wrap = True
-    for row in rows:
-        lines = [
-            f"stops: {row['stops']}",
-            f"does not stop: {row['does_not_stop']}",
-            f"usual value: {row['usual']} (privacy: {row['key']})",
-            f"kept by: {', '.join(row['algorithms'])}{_united(row)}",
-        ]
-        if row["loss_on_adult"]:
-            found = ", ".join(f"{loss:.3f} by {name}" for name, loss in row["loss_on_adult"].items())
-            lines.append(f"loss on Adult: {found}")
-        table.add_row(row["name"], "\n".join(lines))
-    return table
-
-
 def _united(row: dict[str, Any]) -> str:
     """How other algorithms keep the model, too."""
     if row["by_k"]:
@@ -163,27 +125,11 @@ def _united(row: dict[str, Any]) -> str:
     return "; others that make groups unite them" if row["united"] else ""
 
 
-@command
-def compile(
-    algorithms: Annotated[
-        list[str] | None, typer.Argument(help="Names of algorithms; without any: all of them.")
-    ] = None,
-    *,
-    printing: Printing,
-) -> None:
-    """Compile the inner loops of algorithms for this processor, on all cores.
-
-    The first command that needs an algorithm does the same for that one. Compiled code is kept for later
-    commands, until Kohort, numba, Python or the processor changes.
-
-    Example: **kohort compile mondrian improve**
-    """
-    from kohort.algorithms import algorithm_named
-    from kohort.compiling import compile_algorithms
+def compile(asked: Compile, output: Output) -> None:
+    from kohort.compiling import compile_algorithms  # loads the compiler
     from kohort.compiling.calls import recorded_algorithms
 
-    output = printing.output()
-    names = list(dict.fromkeys(algorithms or recorded_algorithms()))
+    names = list(dict.fromkeys(asked.algorithms or recorded_algorithms()))
     for name in names:
         algorithm_named(name)
     with output.progress() as progress:
@@ -192,35 +138,16 @@ def compile(
     output.say(f"{compiled} kernels compiled; {', '.join(names)} can start at once.")
 
 
-def key(
-    private: Annotated[
-        Path,
-        typer.Argument(
-            help="Where to write the private key, which signs. Keep it secret.", show_default=False
-        ),
-    ],
-    public: Annotated[
-        Path | None,
-        typer.Option(
-            help="Where to write the public key, for those who check signatures.", show_default="PRIVATE.pub"
-        ),
-    ] = None,
-) -> None:
-    """Make keys to sign certificates with (Ed25519, PEM, as openssl makes them).
-
-    The private key is for your eyes only. KOHORT_SIGN_PASSWORD, if it is set, becomes its password.
-
-    Example: **kohort key office.pem**
-    """
+def key(asked: Key, output: Output) -> None:
     from kohort.files.atomic import Outputs
     from kohort.files.checked import write_checked
     from kohort.io.private_files import make_keys
 
-    public = Path(f"{private}.pub") if public is None else public
+    private, public = asked.private, asked.public or Path(f"{asked.private}.pub")
     outputs = Outputs([private, public], new=[private, public], private=[private])
     outputs.check()
     secret, open_ = make_keys()
     with outputs.drafts() as draft_of:
         write_checked(draft_of[private], secret)
         write_checked(draft_of[public], open_)
-    typer.echo(f"Written: {private} (keep it secret) and {public} (give it to those who check).")
+    output.say_whole(f"Written: {private} (keep it secret) and {public} (give it to those who check).")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Column, Table
 from rich.text import Text
 
 if TYPE_CHECKING:
@@ -29,39 +30,43 @@ class Output:
         self.console = Console(highlight=False)
         self.errors = Console(stderr=True, highlight=False)
 
-    def show(self, *renderables: Any) -> None:
+    def show(self, *renderables: Any, **more: Any) -> None:
         """Print something for people, unless --json or --quiet is given."""
         if not (self.as_json or self.quiet):
-            self.console.print(*renderables)
+            self.console.print(*renderables, **more)
 
-    def say(self, text: str) -> None:
-        """Print a sentence for people, as it is, unless --json or --quiet is given."""
-        self.show(Text(text))
+    def say(self, *sentences: str) -> None:
+        """Print sentences for people, as they are, each on a line of its own."""
+        for sentence in sentences:
+            self.show(Text(sentence))
 
     def say_whole(self, text: str) -> None:
-        """The same for a command or a path that is to be copied: lines are not folded."""
-        if not (self.as_json or self.quiet):
-            self.console.print(Text(text), soft_wrap=True)
+        """Print a command or a path that is to be copied: lines are not folded."""
+        self.show(Text(text), soft_wrap=True)
 
     def written(self, *paths: Any) -> None:
         """Say what was written; None was not asked for."""
-        if any(path is not None for path in paths):
-            self.say_whole("Written: " + ", ".join(str(path) for path in paths if path is not None))
+        if given := [str(path) for path in paths if path is not None]:
+            self.say_whole(f"Written: {', '.join(given)}")
 
     def result(self, facts: Any) -> None:
         """Print the result for machines, if --json is given."""
         if self.as_json:
             sys.stdout.write(json.dumps(facts, indent=2, ensure_ascii=False) + "\n")
 
-    def note(self, text: str) -> None:
-        """Print a note besides the result, on stderr."""
-        if not self.quiet:
-            self.errors.print(f"[dim]{_escaped(text)}[/dim]")
+    def note(self, *notes: str) -> None:
+        """Print notes besides the result, on stderr."""
+        for note in () if self.quiet else notes:
+            self.errors.print(Text(note, style="dim"))
+
+    def complain(self, *sentences: str) -> None:
+        """Print what is wrong, on stderr, unless --quiet is given."""
+        for sentence in () if self.quiet else sentences:
+            sys.stderr.write(f"{sentence}\n")
 
     def notes(self, *files: Source | None) -> None:
         """Print the notes about files that were read."""
-        for note in [note for file in files if file is not None for note in file.notes]:
-            self.note(note)
+        self.note(*(note for file in files if file is not None for note in file.notes))
 
     @contextmanager
     def progress(self, *, time_limit: float | None = None) -> Iterator[Callable[[str, float], None]]:
@@ -96,8 +101,19 @@ def _compiled_first(progress: Callable[[str, float], None]) -> Iterator[None]:
         yield
 
 
-def _escaped(text: str) -> str:
-    return text.replace("[", r"\[")
+def table(
+    headings: Sequence[str | Column],
+    rows: Iterable[Sequence[Any]],
+    *,
+    figures: Sequence[str] = (),
+    **style: Any,
+) -> Table:
+    """A table for a terminal; columns of figures are set to the right. Texts are shown as they are."""
+    columns = [Column(h, justify="right") if isinstance(h, str) and h in figures else h for h in headings]
+    made = Table(*columns, **style)
+    for row in rows:
+        made.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
+    return made
 
 
 def _bar(console: Console) -> Progress:

@@ -3,67 +3,41 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Any
 
-import typer
+from kohort.cli.anonymize import anonymize
+from kohort.cli.commands import Anonymize, Demo, Verify
+from kohort.cli.console import Output
+from kohort.cli.verify import verify
+from kohort.datasets import example_spec, load_health
+from kohort.errors import InputError
+from kohort.files.atomic import Outputs
+from kohort.files.checked import write_checked
+from kohort.io.tables import write_table
 
-from kohort.cli.bundles import Printing, command
 
-
-@command
-def demo(
-    out: Annotated[Path, typer.Option(help="The folder for the files; created if it does not exist.")] = Path(
-        "demo"
-    ),
-    k: Annotated[int, typer.Option("--k", "-k", help="The fewest people in a class.")] = 10,
-    *,
-    printing: Printing,
-) -> None:
-    """Do the whole job on built-in data: five years of RAND health records, made 10-anonymous and verified.
-
-    Example: **kohort demo --out demo**
-    """
-    from kohort.cli.anonymize import anonymize
-    from kohort.cli.verify import verify
-
-    output = printing.output()
+def demo(asked: Demo, output: Output) -> None:
     output.console.soft_wrap = True  # commands are to be copied whole
+    out, k = asked.out, asked.k
     people, spec, release = out / "people.csv", out / "spec.yaml", out / "release.csv"
-    order = out / "order.json"
-    results = [release, out / "certificate.json", out / "report.html", order]
-    _write_inputs(people, spec, results)
-    commands = [
-        f"kohort anonymize {people} --spec {spec} --out {release} --certificate {out / 'certificate.json'} "
-        f"--report {out / 'report.html'} --order-file {order} --k {k}",
-        f"kohort verify {release} --spec {spec} --original {people} --order-file {order} --k {k}",
-    ]
-    output.say(f"20,190 records of 5,912 people, the RAND Health Insurance Experiment: {people}")
-    output.say(f"\n$ {commands[0]}")
-    anonymize(
-        people,
-        spec,
-        release,
-        report=out / "report.html",
-        certificate=out / "certificate.json",
-        order_file=order,
-        k=k,
-        json=printing.json,
-        quiet=printing.quiet,
+    certificate, report, order = out / "certificate.json", out / "report.html", out / "order.json"
+    _write_inputs(people, spec, [release, certificate, report, order])
+    output.say(
+        f"20,190 records of 5,912 people, the RAND Health Insurance Experiment: {people}",
+        f"\n$ kohort anonymize {people} --spec {spec} --out {release} --certificate {certificate} "
+        f"--report {report} --order-file {order} --k {k}",
     )
-    output.say(f"\n$ {commands[1]}")
-    quiet = printing.quiet or printing.json
-    verify(release, spec=spec, original=people, order_file=order, k=k, quiet=quiet)
-    output.say(f"\nOpen {out / 'report.html'}, and try the two commands on a file of your own.")
+    said: dict[str, Any] = {"k": k, "certificate": certificate, "report": report, "order_file": order}
+    asking = Anonymize(data=str(people), spec=spec, out=str(release), **said)
+    anonymize(asking, Output(as_json=output.as_json, quiet=output.quiet))
+    output.say(f"\n$ kohort verify {release} --spec {spec} --original {people} --order-file {order} --k {k}")
+    quiet = Output(quiet=output.quiet or output.as_json)
+    verify(Verify(release=str(release), spec=spec, original=str(people), order_file=order, k=k), quiet)
+    output.say(f"\nOpen {report}, and try the two commands on a file of your own.")
 
 
 def _write_inputs(people: Path, spec: Path, results: list[Path]) -> None:
     """Write the files that the job reads; refused where a file of the same name is not the demo's."""
-    from kohort.datasets import example_spec, load_health
-    from kohort.errors import InputError
-    from kohort.files.atomic import Outputs
-    from kohort.files.checked import write_checked
-    from kohort.io.tables import write_table
-
     source = Path(example_spec("health"))
     trees = sorted((source.parent / "hierarchies" / "health").iterdir())
     copies = {spec: source} | {spec.parent / tree.relative_to(source.parent): tree for tree in trees}
@@ -81,8 +55,6 @@ def _write_inputs(people: Path, spec: Path, results: list[Path]) -> None:
 
 def _refuse_others(draft_of: dict[Path, Path], results: list[Path]) -> None:
     """Refuse to replace a file that is not the demo's: one that differs, or results without its data."""
-    from kohort.errors import InputError
-
     there = [path for path in draft_of if path.exists()]
     others = [path for path in there if path.read_bytes() != draft_of[path].read_bytes()]
     if not there:

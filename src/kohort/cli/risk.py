@@ -3,169 +3,139 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
-import typer
+from rich.table import Table
 
-from kohort.cli.bundles import Printing, Reading, command
-from kohort.cli.options import EventsFile, KeyFile, LedgerFile, header_option
-from kohort.cli.plain_help import bundle, option
-from kohort.cli.sources import secret_key
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-
-POPULATION = {
-    "population": option(Path, "A table of the population, with the same quasi-identifiers."),
-    "population_header": (Annotated[bool | None, header_option("population-header", "that table")], None),
-    "sampling_fraction": option(float, "The share of the population that the table holds."),
-}
-
-
-class InPopulation:
-    """What is known of the population that a table is of: `population` and the options beside it."""
-
-    population: Path | None
-    population_header: bool | None
-    sampling_fraction: float | None
-
-    def options(self) -> dict[str, Any]:
-        """The options as keywords of `Release.risk` and `Release.dossier`; the table is read."""
-        from kohort.io.tables import read_table
-
-        people = None
-        if self.population is not None:
-            header = self.population_header
-            people = read_table(self.population, header=header, header_option="population-header").table
-        return {"population": people, "sampling_fraction": self.sampling_fraction}
+from kohort.cli.anonymize import release_file
+from kohort.cli.commands import Dossier, Risk
+from kohort.cli.console import Output, table
+from kohort.cli.sources import secret_key, source_named
+from kohort.errors import InputError
+from kohort.io.data_files import read_data
+from kohort.io.databases import DatabaseTable
+from kohort.io.ledger_file import open_ledger, read_ledger
+from kohort.io.read_spec import read_spec, with_files
+from kohort.io.tables import read_table
+from kohort.job.tie import TiedRelease
+from kohort.release.job import make_release
+from kohort.release.origin import Origin
+from kohort.risk import attack_ledger
+from kohort.statement import Statement
 
 
-_Attack: Any = bundle(
-    known=option(
-        str, "The quasi-identifiers that the adversary knows, separated by commas.", show_default="all"
-    ),
-    **POPULATION,
-    threshold=option(
-        float, "A record whose chance of being found is above this is at risk.", show_default="1/k, else 0.2"
-    ),
-    targets=option(int, "How many people the adversary looks up.", 1000),
-)
-
-
-class Adversary(_Attack, InPopulation):
-    """What the adversary knows, and how the risk is judged."""
-
-    def options(self) -> dict[str, Any]:
-        known = None if self.known is None else [name.strip() for name in self.known.split(",")]
-        return {**super().options(), "known": known, "threshold": self.threshold, "targets": self.targets}
-
-
-_Measured: Any = bundle(
-    utility=option(bool, "Also measure how useful the release still is.", False, name="utility"),
-    k=(Annotated[int | None, typer.Option("--k", "-k", help="The k to use instead of the spec's.")], None),
-    seed=option(int, "The seed for choosing people to look up, and queries.", 0),
-)
-_Tied: Any = bundle(ledger=(LedgerFile, None), key_file=(KeyFile, None))
-
-
-class Measured(_Measured):
-    """What is measured, and by which k and seed."""
-
-
-class Tied(_Tied):
-    """The ledger that is attacked, and its key."""
-
-    @property
-    def key(self) -> bytes | None:
-        return secret_key(self.key_file)
-
-
-@command
-def risk(
-    data: Annotated[
-        str | None,
-        typer.Argument(
-            help="A table, or the URL of a database, with --table or --query; may be left out with --ledger.",
-            show_default=False,
-        ),
-    ] = None,
-    spec: Annotated[
-        Path | None,
-        typer.Option(
-            help="The spec: the role of each column and what is promised (YAML).", show_default=False
-        ),
-    ] = None,
-    *,
-    events: EventsFile = None,
-    adversary: Adversary,
-    measured: Measured,
-    tied: Tied,
-    reading: Reading,
-    printing: Printing,
-) -> None:
-    """Estimate how likely people are found in a table, before and after it is anonymized by a spec.
-
-    With a ledger, its releases are attacked together: intersected, subtracted and followed. With a table
-    as well, also the next release of it: made afresh, as if there were no others, and by the spec.
-
-    Example: **kohort risk people.csv --spec spec.yaml --sampling-fraction 0.01**
-    """
-    from kohort.cli.anonymize import release_file
-    from kohort.cli.ledger import show_next_risk, show_risk
-    from kohort.errors import InputError
-    from kohort.io.read_spec import read_spec, with_files
-    from kohort.release.origin import Origin
-
-    output = printing.output()
-    if data is None or spec is None:
-        if tied.ledger is None or data is not None or spec is not None:
+def risk(asked: Risk, output: Output) -> None:
+    if asked.data is None or asked.spec is None:
+        if asked.ledger is None or asked.data is not None or asked.spec is not None:
             raise InputError("Name a table and its spec (--spec), or a ledger alone (--ledger).")
-        show_risk(output, tied)
+        _attack(output, asked)
         return
-    read = read_spec(spec, k=measured.k)
-    if tied.ledger is not None:
-        show_next_risk(output, reading.source(data), read, spec.parent, tied, reading)
+    read, beside = read_spec(asked.spec, k=asked.k), asked.spec.parent
+    source = source_named(asked.data, asked)
+    if asked.ledger is not None:
+        _attack_next(output, source, read, beside, asked)
         return
     with output.progress(time_limit=read.time_limit) as progress:
-        attack = adversary.options()
-        request = with_files(read, beside=spec.parent)
-        origin = Origin(shape=read.shape)
-        release = release_file(
-            reading.source(data), request, progress, events=events, origin=origin, reading=reading
-        )
-        facts = release.risk(**attack, seed=measured.seed, progress=progress)
-        if measured.utility:
-            facts |= {"utility": release.utility(seed=measured.seed, progress=progress)}
+        known = None if asked.known is None else [name.strip() for name in asked.known.split(",")]
+        attack = {
+            "known": known,
+            "threshold": asked.threshold,
+            "targets": asked.targets,
+            **population_of(asked),
+        }
+        request, origin = with_files(read, beside=beside), Origin(shape=read.shape)
+        release = release_file(source, request, progress, events=asked.events, origin=origin, reading=asked)
+        facts = release.risk(**attack, seed=asked.seed, progress=progress)
+        if asked.utility:
+            facts |= {"utility": release.utility(seed=asked.seed, progress=progress)}
     output.result(facts)
     output.notes(release.origin.sources[0])
     output.show(_figures(facts))
-    for sentence in _sentences(facts):
-        output.say(f"- {sentence}")
+    output.say(*(f"- {sentence}" for sentence in _sentences(facts)))
+
+
+def population_of(asked: Risk | Dossier) -> dict[str, Any]:
+    """What is known of the population, as keywords of `Release.risk` and `Release.dossier`."""
+    people = None
+    if asked.population is not None:
+        header = asked.population_header
+        people = read_table(asked.population, header=header, header_option="population-header").table
+    return {"population": people, "sampling_fraction": asked.sampling_fraction}
 
 
 def _figures(facts: dict[str, Any]) -> Table:
-    from rich.table import Table
-
-    table = Table("adversary", "measure")
-    for heading in ("before", "after"):
-        table.add_column(heading, justify="right")
-    for name in ("prosecutor", "journalist", "marketer", "linkage"):
-        found = facts[name]
-        for measure in () if found is None else ("maximum", "average", "over_threshold"):
-            if measure in found["after"]:
-                shown = [f"{found[side][measure]:.2%}" for side in ("before", "after")]
-                table.add_row(name, measure.replace("_", " "), *shown)
-    return table
+    rows = [
+        (name, measure.replace("_", " "), *(f"{found[side][measure]:.2%}" for side in ("before", "after")))
+        for name in ("prosecutor", "journalist", "marketer", "linkage")
+        if (found := facts[name]) is not None
+        for measure in ("maximum", "average", "over_threshold")
+        if measure in found["after"]
+    ]
+    return table(["adversary", "measure", "before", "after"], rows, figures=["before", "after"])
 
 
 def _sentences(facts: dict[str, Any]) -> list[str]:
     """Sentences that say what each part means."""
-    parts = [part for part in facts.values() if isinstance(part, dict)]
-    parts += facts["attribute_disclosure"]
+    parts = [part for part in facts.values() if isinstance(part, dict)] + facts["attribute_disclosure"]
     measured = facts.get("utility", {})
-    parts += [
-        measured.get(name)
-        for name in ("queries", "item_queries", "itemsets", "classification", "association")
-    ]
+    names = ("queries", "item_queries", "itemsets", "classification", "association")
+    parts += [measured.get(name) for name in names]
     return [part["sentence"] for part in parts if part is not None and "sentence" in part]
+
+
+# -- the releases of a ledger ----------------------------------------------------------------------
+
+
+def _attack(output: Output, asked: Risk) -> None:
+    """Attack the releases of a ledger together, and say what came of it."""
+    assert asked.ledger is not None
+    found = read_ledger(asked.ledger, secret_key(asked.key_file))
+    if not found.entries:
+        raise InputError(f"The ledger {str(asked.ledger)!r} has no release yet.")
+    facts = attack_ledger(found)
+    output.result(facts)
+    _show_attacks(output, {"releases": facts})
+
+
+def _attack_next(
+    output: Output, data: Path | DatabaseTable, spec: Statement, beside: Path, asked: Risk
+) -> None:
+    """Attack the ledger with a next release: before, made as if there were no others; after, by the spec."""
+    assert asked.ledger is not None
+    key = secret_key(asked.key_file)
+    ledger = open_ledger(asked.ledger, key, spec.roles.only("person"))
+    file = read_data(data, spec.shape, **asked.reading)
+    facts: dict[str, Any] = {"kohort": "risk of releases together"}
+    with output.progress(time_limit=spec.time_limit) as progress:
+        for side, way in _sides(spec.again).items():
+            request = with_files(spec, beside=beside, key=key, ledger=ledger, again=way)
+            release = make_release(file.dataset, request, progress=progress, compared=True)
+            assert isinstance(release.tied, TiedRelease)
+            facts[side] = attack_ledger(release.tied.ledger)
+    output.result(facts)
+    made = {"made afresh": "before", "by the spec": "after"}
+    _show_attacks(output, {name: facts[side] for name, side in made.items() if side in facts})
+
+
+def _sides(again: str) -> dict[str, str]:
+    """How the next release is made; of m-invariance, whose ledger has no places, not afresh."""
+    return {"after": again} if again == "m-invariance" else {"before": "fresh", "after": again}
+
+
+def _show_attacks(output: Output, sides: dict[str, dict[str, Any]]) -> None:
+    """Show what attacks achieve on each side, and what the last one means."""
+    last = list(sides.values())[-1]
+    rows = [
+        (name.replace("_", " "), side, *(_cell(facts["attacks"][name][figure]) for figure in _FIGURES))
+        for name in last["attacks"]
+        for side, facts in sides.items()
+    ]
+    output.show(table(["attack", "on", "fewest candidates", "below k", "alone", "value certain"], rows))
+    output.say(*(f"- {sentence}" for sentence in last["sentences"]))
+
+
+_FIGURES = ("fewest", "below_k", "alone", "certain")
+
+
+def _cell(value: int | None) -> str:
+    return "-" if value is None else f"{value:,}"

@@ -5,39 +5,36 @@ from __future__ import annotations
 import os
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
-if TYPE_CHECKING:
-    from kohort.io.databases import DatabaseTable
+from kohort.errors import InputError
+from kohort.io.databases import DatabaseTable, database, is_url
 
 
-def source_named(
-    named: str, table: str | None, query: str | None, *, prefix: str = ""
-) -> Path | DatabaseTable:
-    """What a command reads: `prefix` stands before the options `--table` and `--query` that go with it."""
-    from kohort.errors import InputError
-    from kohort.io.databases import database, is_url
+def source_named(named: str, asked: Any, *, prefix: str = "") -> Path | DatabaseTable:
+    """What a command reads: a file or, by the options `--table` and `--query`, what a database has.
 
-    words = f"--{prefix}table", f"--{prefix}query"
-    given = [word for word, value in zip(words, (table, query)) if value is not None]
+    prefix  before the names of these two options
+    """
+    given = {name: getattr(asked, f"{prefix}{name}") for name in ("table", "query")}
+    words = {
+        name: f"--{prefix}{name}".replace("_", "-") for name, value in given.items() if value is not None
+    }
     if not is_url(named):
-        if given:
-            raise InputError(f"{' and '.join(given)} is for databases, and {named} is a file. Leave it out.")
+        if words:
+            said = " and ".join(words.values())
+            raise InputError(f"{said} is for databases, and {named} is a file. Leave it out.")
         return Path(named)
-    if len(given) != 1:
-        raise InputError(
-            f"A database has many tables: name one with {words[0]}, or give {words[1]}, not both."
-        )
-    found = database(named, table=table, query=query)
+    if len(words) != 1:
+        both = [f"--{prefix}{name}".replace("_", "-") for name in given]
+        raise InputError(f"A database has many tables: name one with {both[0]}, or give {both[1]}, not both.")
+    found = database(named, **given)
     found.address.refuse_password()
     return found
 
 
 def target_named(out: str, table: str | None) -> Path | DatabaseTable:
     """What a release is written to: a file, or with `--out-table` a table of a database."""
-    from kohort.errors import InputError
-    from kohort.io.databases import database, is_url
-
     if not is_url(out):
         if table is not None:
             raise InputError("--out-table is for a database: give its URL as --out, or leave it out.")
@@ -51,12 +48,12 @@ def target_named(out: str, table: str | None) -> Path | DatabaseTable:
 
 def file_of(source: Path | DatabaseTable | None) -> Path | None:
     """The file that a source is in, which no output may replace; None where it is on a server."""
-    return source if source is None or isinstance(source, Path) else source.file
+    return source.file if isinstance(source, DatabaseTable) else source
 
 
 def shown(source: str | Path | DatabaseTable) -> str:
     """The source as it is typed, without any password."""
-    return str(source) if isinstance(source, (str, Path)) else source.address.shown
+    return source.address.shown if isinstance(source, DatabaseTable) else str(source)
 
 
 def command_to_copy(*words: str | Path, **given: str | float | bool | None) -> str:
@@ -66,15 +63,14 @@ def command_to_copy(*words: str | Path, **given: str | float | bool | None) -> s
 
 
 def _typed(name: str, value: str | float | bool) -> list[str]:
+    flag = name.replace("_", "-")
     if isinstance(value, bool):
-        return [f"--{name}" if value else f"--no-{name}"]
-    return [f"--{name}", str(value)]
+        return [f"--{flag}" if value else f"--no-{flag}"]
+    return [f"--{flag}", str(value)]
 
 
 def secret_key(key_file: Path | None) -> bytes | None:
     """The key of the file, else of the environment variable KOHORT_KEY, else none."""
-    from kohort.errors import InputError
-
     if key_file is not None:
         try:
             return key_file.read_bytes().strip()
@@ -82,3 +78,8 @@ def secret_key(key_file: Path | None) -> bytes | None:
             raise InputError(f"The key file {str(key_file)!r} cannot be read: {error.strerror}.") from None
     value = os.environ.get("KOHORT_KEY")
     return value.encode() if value else None
+
+
+def words_of(text: str | None) -> list[str] | None:
+    """The words of an option that are separated by commas; None where it is left out."""
+    return None if text is None else [word.strip() for word in text.split(",") if word.strip()]

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
 import typer
 
-from kohort.cli.bundles import Printing, ReleaseReading, command
-from kohort.cli.evidence import Tables, read_tables, review_facts, show_review, verify_together
-from kohort.cli.options import KeyFile, LedgerFile
-from kohort.cli.plain_help import bundle, option
-from kohort.cli.sources import file_of
-from kohort.errors import counted
-
-if TYPE_CHECKING:
-    from kohort.io.certificate import Certificate
-    from kohort.io.databases import DatabaseTable
-    from kohort.io.verify_certificate import CheckedClaim
-    from kohort.statement import Statement
-    from kohort.verification import Verification
-
+from kohort.cli.commands import Verify
+from kohort.cli.console import Output
+from kohort.cli.sources import file_of, secret_key, source_named
+from kohort.errors import InputError, counted
+from kohort.files.atomic import Outputs
+from kohort.io.data_files import read_data, read_release, write_rows
+from kohort.io.databases import DatabaseTable
+from kohort.io.private_files import read_order, read_salt
+from kohort.io.read_spec import files_of, read_spec, with_files
+from kohort.job.public import sha256_of_files
+from kohort.job.verify import verify_release
+from kohort.report.terminal import checks_table, verdict_panel
+from kohort.statement import Statement
+from kohort.tables.source import Source
+from kohort.verification import Together, Verification
+from kohort.verification.releases import GivenRelease
 
 _NEEDS = (
     ("ledger", ["spec"], "checks what the spec promises over all releases: give --spec as well."),
@@ -40,180 +43,167 @@ _NEEDS = (
 )
 
 
-_Given: Any = bundle(
-    spec=option(Path, "The spec: the role of each column and what is promised (YAML)."),
-    original=option(
-        str,
-        "Also check every value and record against the original: a file, or the URL of a database with "
-        "--original-table or --original-query.",
-    ),
-    events=option(Path, "The published events, where the release is people and events."),
-    original_events=option(Path, "The original of the events, beside --original."),
-    order_file=option(Path, "The order file, written by 'kohort anonymize --order-file'."),
-    certificate=option(Path, "Also check every claim of this certificate (JSON)."),
-    public_key=option(Path, "Also check the certificate's signature by this key (PEM)."),
-    salt=option(
-        Path, "Also check, with the salt given to anonymize, that the original is the certified one."
-    ),
-    review=option(
-        bool,
-        "Also review it: dates of review, and the risk for each recipient of the spec, today.",
-        False,
-        name="review",
-    ),
-    on=option(str, "The date of the review, such as 2027-06-30.", show_default="today"),
-    population=option(Path, "With --review: a newer table of the population, to compare the release with."),
-    ledger=(LedgerFile, None),
-    earlier=option(
-        list[str],
-        "With --ledger, an earlier release, from the first on: its file, its original and its order file, "
-        "separated by commas; may be repeated.",
-        show_default=False,
-    ),
-    key_file=(KeyFile, None),
-)
-
-
-class Evidence(_Given):
-    """What a release is checked against."""
-
-    def refuse_incomplete(self) -> None:
-        """Refuse options that make no sense without others."""
-        from kohort.errors import InputError
-
-        for given, needed, why in _NEEDS:
-            if getattr(self, given) and not all(getattr(self, name) for name in needed):
-                raise InputError(f"--{given.replace('_', '-')} {why}")
-        if (self.on or self.population) and not self.review:
-            raise InputError("--on and --population are about a review: add --review.")
-        if not self.certificate and not self.spec:
-            raise InputError(
-                "There is nothing to verify the release against. Give --spec, --certificate, or both."
-            )
-
-    def files(self, asked: Statement | None, original: Path | None) -> list[Path | None]:
-        """Every file that is read besides the release; `original` is that of the original."""
-        from kohort.io.private_files import signature_path
-        from kohort.io.read_spec import files_of
-
-        signature = None if self.certificate is None else signature_path(self.certificate)
-        named = [] if asked is None or self.spec is None else files_of(asked, beside=self.spec.parent)
-        given = [original, self.spec, self.certificate, self.public_key, self.salt, self.order_file]
-        before = [Path(name) for files in self.earlier or () for name in files.split(",")]
-        others = [self.population, self.events, self.original_events, signature, self.ledger]
-        return [*given, *others, *before, *named]
-
-
-@command
-def verify(
-    release: Annotated[
-        str,
-        typer.Argument(
-            help=(
-                "The published table, made by any tool: a file, or the URL of a database with --table or "
-                "--query."
-            ),
-            show_default=False,
-        ),
-    ],
-    *,
-    evidence: Evidence,
-    violations: Annotated[
-        Path | None, typer.Option(help="Write the classes or itemsets that break a promise to this file.")
-    ] = None,
-    k: Annotated[int | None, typer.Option("--k", "-k", help="The k to use instead of the spec's.")] = None,
-    reading: ReleaseReading,
-    printing: Printing,
-) -> None:
-    """Check a release: exit 0 if every promise holds, 1 if not.
-
-    k, l, alpha and t are measured from the file and the spec (or the certificate) alone. With the original,
-    every published value must cover the original one, and everything else must be unchanged. With a
-    certificate, the files must be those that it names, and every figure of it must be measured again. With
-    a ledger, its releases are compared with their files, and checked together.
-
-    Example: **kohort verify release.csv --spec spec.yaml --original people.csv --violations failing.csv**
-    """
-    from kohort.files.atomic import Outputs
-    from kohort.io.data_files import write_rows
-    from kohort.io.private_files import read_salt
-    from kohort.io.read_spec import read_spec, with_files
-    from kohort.report.terminal import checks_table, verdict_panel
-
-    output = printing.output()
-    evidence.refuse_incomplete()
-    published, original = reading.release(release), reading.original(evidence.original)
-    certified = _certified(evidence, k)
-    _refuse_unknown_shape(published, evidence, certified)
-    secret = None if evidence.salt is None else read_salt(evidence.salt)
-    asked = request = None
-    if evidence.spec is not None:
-        certified_k = None if certified is None else certified.k
-        asked = read_spec(evidence.spec, k=certified_k if k is None else k)
-        request = with_files(asked, beside=evidence.spec.parent)
-    reads = [file_of(published), *evidence.files(asked, file_of(original))]
-    outputs = Outputs([] if violations is None else [violations], reads=reads)
+def verify(asked: Verify, output: Output) -> None:
+    _refuse_incomplete(asked)
+    files: _Files = {"release": source_named(asked.release, asked), "original": _original(asked)}
+    files |= {"events": asked.events, "original_events": asked.original_events}
+    certified = _certified(asked)
+    _refuse_unknown_shape(files["release"], asked, certified)
+    salt = None if asked.salt is None else read_salt(asked.salt)
+    spec = request = None
+    if asked.spec is not None:
+        k = certified.k if certified is not None and asked.k is None else asked.k
+        spec = read_spec(asked.spec, k=k)
+        request = with_files(spec, beside=asked.spec.parent)
+    outputs = Outputs(
+        [path for path in [asked.violations] if path is not None], reads=_reads(asked, spec, files)
+    )
     outputs.check()
-    tables = read_tables(published, original, evidence.events, evidence.original_events, asked, reading)
-    output.notes(tables.release, tables.original, tables.events, tables.original_events)
-    found = _found(tables, request, certified, evidence)
-    if violations is not None:
+    tables = _read(asked, spec, files)
+    output.notes(*tables.values())
+    found = _found(tables, request, certified, asked)
+    if asked.violations is not None:
         with outputs.drafts() as draft_of:
-            write_rows(found.verdict.violations, draft_of[violations])
-    claims = [] if certified is None else _claims(certified, evidence, request, tables, found, secret)
-    facts = _facts(found, None if certified is None else claims)
-    if evidence.review and request is not None:
-        facts["review"] = review_facts(
-            tables.release.dataset,
-            request,
-            found.verdict,
-            on=evidence.on,
-            population=evidence.population,
-            original=tables.datasets["original"],
-        )
-    together = None
-    if evidence.ledger is not None and asked is not None and request is not None:
-        together = verify_together(evidence, evidence.ledger, tables, asked, request, reading)
+            write_rows(found.verdict.violations, draft_of[asked.violations])
+    facts = found.verdict.to_dict() | {"loss": found.loss}
+    facts["unmeasured"] = [check.name for check in found.verdict.checks if check.holds is None]
+    broken = _reasons(found)
+    if certified is not None:
+        claims = _claims(certified, asked, request, tables, found, salt)
+        broken += _add_claims(facts, claims)
+    if asked.review and request is not None:
+        facts["review"] = _review(asked, tables, request, found)
+    if asked.ledger is not None and spec is not None and request is not None:
+        together = _together(asked, asked.ledger, tables, spec, request)
         facts |= {"together": together.to_dict(), "holds": facts["holds"] and together.holds}
-    output.result(facts)
-    output.show(verdict_panel(facts))
-    if together is not None:
-        output.show(checks_table(facts["together"]["checks"]))
-    if evidence.review:
-        show_review(output, facts["review"])
-    if violations is not None:
-        output.say(_where_violations_are(found, violations))
-    if not facts["holds"] and not printing.quiet:
-        _explain(found, claims)
-        for check in () if together is None else together.checks:
-            if check.holds is False:
-                typer.echo(f"Broken: {check.detail}", err=True)
-    if not facts["holds"] or (evidence.review and not facts["review"]["stands"]):
+        broken += [f"Broken: {check.detail}" for check in together.checks if check.holds is False]
+    _show(output, facts, found, asked)
+    if not facts["holds"]:
+        output.complain(*broken)
+    if not facts["holds"] or (asked.review and not facts["review"]["stands"]):
         raise typer.Exit(1)
 
 
-def _certified(evidence: Evidence, k: int | None) -> Certificate | None:
+def _show(output: Output, facts: dict[str, Any], found: Verification, asked: Verify) -> None:
+    output.result(facts)
+    output.show(verdict_panel(facts))
+    if "together" in facts:
+        output.show(checks_table(facts["together"]["checks"]))
+    if asked.review:
+        review, marks = facts["review"], {True: "holds", False: "FAILS", None: "noted"}
+        stands = "still stands" if review["stands"] else "does not stand as it is"
+        output.say(f"Review on {review['on']}: the release {stands}.")
+        output.say(*(f"- {marks[each['holds']]}: {each['detail']}" for each in review["findings"]))
+    if asked.violations is not None:
+        rows = found.verdict.violations
+        of = ("itemset is", "itemsets are") if "support" in rows.column_names else ("class is", "classes are")
+        output.say(f"{counted(rows.num_rows, *(f'failing {name}' for name in of))} in {asked.violations}.")
+
+
+def _refuse_incomplete(asked: Verify) -> None:
+    """Refuse options that make no sense without others."""
+    for given, needed, why in _NEEDS:
+        if getattr(asked, given) and not all(getattr(asked, name) for name in needed):
+            raise InputError(f"--{given.replace('_', '-')} {why}")
+    if (asked.on or asked.population) and not asked.review:
+        raise InputError("--on and --population are about a review: add --review.")
+    if not asked.certificate and not asked.spec:
+        raise InputError(
+            "There is nothing to verify the release against. Give --spec, --certificate, or both."
+        )
+
+
+# -- what is read ----------------------------------------------------------------------------------
+
+_Files = dict[str, Any]  # the files and tables of databases by what they hold; None: not at hand
+
+
+def _original(asked: Verify) -> Path | DatabaseTable | None:
+    if asked.original is not None:
+        return source_named(asked.original, asked, prefix="original_")
+    if asked.original_table is not None or asked.original_query is not None:
+        raise InputError("--original-table and --original-query go with --original, the URL of a database.")
+    return None
+
+
+def _reads(asked: Verify, spec: Statement | None, files: _Files) -> list[Path | None]:
+    """Every file that is read."""
+    from kohort.io.private_files import signature_path
+
+    signature = None if asked.certificate is None else signature_path(asked.certificate)
+    named = [] if spec is None or asked.spec is None else files_of(spec, beside=asked.spec.parent)
+    before = [Path(name) for names in asked.earlier or () for name in names.split(",")]
+    given = [asked.spec, asked.certificate, asked.public_key, asked.salt, asked.order_file, asked.population]
+    return [*map(file_of, files.values()), *given, signature, asked.ledger, *before, *named]
+
+
+def _read(asked: Verify, spec: Statement | None, files: _Files) -> dict[str, Source]:
+    """The tables that are at hand, read as the spec says that they are written."""
+    shape, formulas = (None, "keep") if spec is None else (spec.shape, spec.formulas)
+    now = {name: getattr(asked, name) for name in ("delimiter", "encoding", "header")}
+    before: dict[str, Any] = {"header": asked.original_header, "header_option": "original-header"}
+    return {
+        name: read_data(file, shape, **before)
+        if name.startswith("original")
+        else read_release(file, shape, formulas=formulas, **now)
+        for name, file in files.items()
+        if file is not None
+    }
+
+
+def _others(tables: dict[str, Source]) -> dict[str, Any]:
+    """The tables beside the release, as keywords of `verify_release`."""
+    return {name: source.dataset for name, source in tables.items() if name != "release"}
+
+
+def _order(path: Path | None) -> Any:
+    return None if path is None else read_order(path)
+
+
+def _found(
+    tables: dict[str, Source], request: Statement | None, certified: Any, asked: Verify
+) -> Verification:
+    """What is measured by the spec or, where there is none, by the certificate."""
+    published, others = tables["release"].dataset, _others(tables)
+    if request is None:
+        from kohort.io.verify_certificate import verify_certified
+
+        return verify_certified(published, certified, events=others.get("events"))
+    announced = None if certified is None else certified.counterfeits
+    return verify_release(
+        published, request, order=_order(asked.order_file), counterfeits=announced, **others
+    )
+
+
+def _reasons(found: Verification) -> list[str]:
+    """Why a promise does not hold; before that, in which order records were compared."""
+    order = [
+        check.detail for check in found.verdict.checks if check.holds is None and check.name == "records"
+    ]
+    return order + [f"Broken: {reason}" for reason in found.verdict.reasons()]
+
+
+# -- the certificate -------------------------------------------------------------------------------
+
+
+def _certified(asked: Verify) -> Any:
     """The certificate that is given, read; None without one."""
-    from kohort.errors import InputError
     from kohort.io.certificate import read_certificate
 
-    if evidence.certificate is None:
+    if asked.certificate is None:
         return None
-    if k is not None and evidence.spec is None:
+    if asked.k is not None and asked.spec is None:
         raise InputError("The certificate says which k was promised: leave out --k.")
-    return read_certificate(evidence.certificate)
+    return read_certificate(asked.certificate)
 
 
-def _refuse_unknown_shape(
-    release: Path | DatabaseTable, evidence: Evidence, certified: Certificate | None
-) -> None:
+def _refuse_unknown_shape(release: Path | DatabaseTable, asked: Verify, certified: Any) -> None:
     """Refuse a file of nothing but baskets without its spec, which alone says how items are separated."""
-    from kohort.errors import InputError
     from kohort.io.formats import FORMATS, SUFFIXES, source_format
     from kohort.io.source_file import Files, plain_suffix
     from kohort.statement.items import BASKETS
 
-    if evidence.spec is not None or certified is None or not isinstance(release, Path):
+    if asked.spec is not None or certified is None or not isinstance(release, Path):
         return
     files = Files.at(release)
     kind = source_format(files) if files.is_folder else SUFFIXES.get(plain_suffix(release), FORMATS[0])
@@ -224,31 +214,14 @@ def _refuse_unknown_shape(
         )
 
 
-def _found(
-    tables: Tables, request: Statement | None, certified: Certificate | None, evidence: Evidence
-) -> Verification:
-    """What is measured by the spec, or where there is none, by the certificate."""
-    from kohort.io.private_files import read_order
-    from kohort.io.verify_certificate import verify_certified
-    from kohort.job.verify import verify_release
-
-    published, others = tables.release.dataset, tables.datasets
-    if request is None:
-        assert certified is not None
-        return verify_certified(published, certified, events=others["events"])
-    order = None if evidence.order_file is None else read_order(evidence.order_file)
-    announced = None if certified is None else certified.counterfeits
-    return verify_release(published, request, order=order, counterfeits=announced, **others)
-
-
 def _claims(
-    certified: Certificate,
-    evidence: Evidence,
+    certified: Any,
+    asked: Verify,
     request: Statement | None,
-    tables: Tables,
+    tables: dict[str, Source],
     found: Verification,
     salt: bytes | None,
-) -> list[CheckedClaim]:
+) -> list[Any]:
     """The result of checking each claim of the certificate."""
     from kohort.io.verify_certificate import (
         check_claims,
@@ -257,49 +230,90 @@ def _claims(
         check_signature,
     )
 
-    assert evidence.certificate is not None
-    published = [file for file in (tables.release, tables.events) if file is not None]
-    original = tables.datasets["original"]
+    assert asked.certificate is not None
+    published = [tables[name] for name in ("release", "events") if name in tables]
+    names = [name for file in published for name in file.table.column_names]
+    columns = tables["original"].dataset.names if "original" in tables else ()
     return [
-        check_signature(evidence.certificate, evidence.public_key, content=certified.content),
+        check_signature(asked.certificate, asked.public_key, content=certified.content),
         *check_release_files(certified, [file.sha256 for file in published]),
-        check_original_file(certified, tables.sha256_of_original, salt),
-        *check_claims(
-            certified,
-            found,
-            [name for file in published for name in file.table.column_names],
-            asked=request,
-            columns=() if original is None else original.names,
-        ),
+        check_original_file(certified, _sha256_of_original(tables), salt),
+        *check_claims(certified, found, names, asked=request, columns=columns),
     ]
 
 
-def _facts(found: Verification, claims: list[CheckedClaim] | None) -> dict[str, Any]:
-    """What was found; `unmeasured` names the promises and checks that only somebody's word stands for."""
-    facts = found.verdict.to_dict() | {"loss": found.loss}
-    unmeasured = [check.name for check in found.verdict.checks if check.holds is None]
-    if claims is not None:
-        facts["claims"] = [claim.to_dict() for claim in claims]
-        facts["holds"] = facts["holds"] and all(claim.holds is not False for claim in claims)
-        promises = [claim.claim for claim in claims if claim.promise and claim.holds is None]
-        facts["of_records_only"] = promises
-        unmeasured += promises
-    return facts | {"unmeasured": unmeasured}
+def _sha256_of_original(tables: dict[str, Source]) -> str | None:
+    """One SHA-256 for the original, also where it is two files; None where it is not at hand."""
+    if "original" not in tables or ("events" in tables and "original_events" not in tables):
+        return None
+    second = tables["original_events"].sha256 if "original_events" in tables else None
+    return sha256_of_files(tables["original"].sha256, second)
 
 
-def _where_violations_are(found: Verification, path: Path) -> str:
-    table = found.verdict.violations
-    names = ("itemset is", "itemsets are") if "support" in table.column_names else ("class is", "classes are")
-    return f"{counted(table.num_rows, *(f'failing {name}' for name in names))} in {path}."
+def _add_claims(facts: dict[str, Any], claims: list[Any]) -> list[str]:
+    """Add the claims to the facts, and return why some are false.
+
+    `unmeasured` names the promises and checks that only somebody's word stands for.
+    """
+    facts["claims"] = [claim.to_dict() for claim in claims]
+    facts["holds"] = facts["holds"] and all(claim.holds is not False for claim in claims)
+    facts["of_records_only"] = [claim.claim for claim in claims if claim.promise and claim.holds is None]
+    facts["unmeasured"] = facts.pop("unmeasured") + facts["of_records_only"]
+    return [
+        f"Broken: {claim.claim}: "
+        + (claim.detail or f"the certificate says {claim.certified}, but {claim.found} was found.")
+        for claim in claims
+        if claim.holds is False
+    ]
 
 
-def _explain(found: Verification, claims: list[CheckedClaim]) -> None:
-    for check in found.verdict.checks:
-        if check.holds is None and check.name == "records":  # in which order what follows was compared
-            typer.echo(check.detail, err=True)
-    for reason in found.verdict.reasons():
-        typer.echo(f"Broken: {reason}", err=True)
-    for claim in claims:
-        if claim.holds is False:
-            reason = claim.detail or f"the certificate says {claim.certified}, but {claim.found} was found."
-            typer.echo(f"Broken: {claim.claim}: {reason}", err=True)
+# -- a review, and a ledger ------------------------------------------------------------------------
+
+
+def _review(
+    asked: Verify, tables: dict[str, Source], request: Statement, found: Verification
+) -> dict[str, Any]:
+    """The date of a review (by default today), its findings, and whether the release still stands."""
+    from kohort.io.tables import read_table
+    from kohort.risk.review import review_release
+
+    try:
+        day = date.today() if asked.on is None else date.fromisoformat(asked.on)
+    except ValueError:
+        raise InputError(f"--on must be a date such as 2027-06-30. Got {asked.on!r}.") from None
+    people = None if asked.population is None else read_table(asked.population).dataset
+    known = {"population": people, "original": _others(tables).get("original")}
+    findings = review_release(tables["release"].dataset, request, found.verdict, on=day, **known)
+    stands = all(finding.holds is not False for finding in findings)
+    return {"on": day.isoformat(), "stands": stands, "findings": [each.to_dict() for each in findings]}
+
+
+def _together(
+    asked: Verify, ledger: Path, tables: dict[str, Source], spec: Statement, request: Statement
+) -> Together:
+    """What all releases of the ledger leave to somebody who has them."""
+    from kohort.io.ledger_file import verify_with_ledger
+
+    earlier = []
+    for names in asked.earlier or ():
+        files = _named(names)
+        order = files.pop("order", None)
+        earlier.append(_given(_read(asked, spec, files), order))
+    current = _given(tables, asked.order_file)
+    return verify_with_ledger(ledger, secret_key(asked.key_file), earlier, current, request.table_models)
+
+
+def _given(tables: dict[str, Source], order: Path | None) -> GivenRelease:
+    release = tables["release"]
+    return GivenRelease(release.dataset, release.sha256, _others(tables).get("original"), _order(order))
+
+
+def _named(files: str) -> _Files:
+    """The files of an earlier release, those that are at hand."""
+    names = [name.strip() for name in files.split(",")]
+    if not 1 <= len(names) <= 3 or not all(names):
+        raise InputError(
+            "--earlier names a release, and where they are at hand its original and its order file, "
+            f"separated by commas. Got {len(names)} names."
+        )
+    return dict(zip(("release", "original", "order"), map(Path, names)))

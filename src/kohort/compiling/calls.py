@@ -10,6 +10,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numba import from_dtype, types
+
 from kohort.kernels.compiled import Kernel
 
 CALLS = Path(__file__).with_name("calls.json")
@@ -39,8 +42,6 @@ class KernelCall:
 
     @property
     def signature(self) -> tuple[Any, ...]:
-        from kohort.compiling.types import decoded
-
         return tuple(map(decoded, json.loads(self.types)))
 
     @property
@@ -62,9 +63,9 @@ class KernelCall:
 @cache
 def _recorded() -> dict[str, tuple[KernelCall, ...]]:
     found: dict[str, tuple[KernelCall, ...]] = {}
-    for module, name, types, algorithms in json.loads(CALLS.read_text(encoding="utf-8")):
+    for module, name, taken, algorithms in json.loads(CALLS.read_text(encoding="utf-8")):
         for algorithm in algorithms:
-            found[algorithm] = (*found.get(algorithm, ()), KernelCall(module, name, json.dumps(types)))
+            found[algorithm] = (*found.get(algorithm, ()), KernelCall(module, name, json.dumps(taken)))
     return found
 
 
@@ -77,3 +78,24 @@ def calls_of(algorithms: Iterable[str]) -> tuple[KernelCall, ...]:
     """The calls of these algorithms, each once."""
     known = _recorded()
     return tuple(dict.fromkeys(call for name in algorithms for call in known.get(name, ())))
+
+
+def decoded(written: Any) -> Any:
+    """The type of numba that is written as JSON.
+
+    >>> decoded(["array", "int32", 2, "C", True, True]) == types.Array(types.int32, 2, "C")
+    True
+    """
+    if isinstance(written, str):
+        return types.boolean if written == "bool" else getattr(types, written)
+    kind, *rest = written
+    if kind == "array":
+        dtype, n_dimensions, layout, mutable, aligned = rest
+        return types.Array(decoded(dtype), n_dimensions, layout, readonly=not mutable, aligned=aligned)
+    if kind == "named":
+        module, name, parts = rest
+        made = getattr(import_module(module), name)
+        return types.BaseTuple.from_types([decoded(part) for part in parts], made)
+    if kind == "tuple":
+        return types.BaseTuple.from_types([decoded(part) for part in rest[0]])
+    return from_dtype(np.dtype([tuple(field) for field in rest[0]]))

@@ -82,24 +82,19 @@ def usual_type(values: pa.ChunkedArray) -> pa.ChunkedArray:
     So are dictionaries of views of text, and the intervals that pandas cuts numbers into.
     """
     kind = values.type
-    if pa.types.is_dictionary(kind) and _is_unusual(kind.value_type):
-        to = pa.dictionary(kind.index_type, pa.string(), kind.ordered)
-        return pa.chunked_array([_with_texts(chunk) for chunk in values.chunks], to)
-    return values
-
-
-def _is_unusual(kind: pa.DataType) -> bool:
-    is_of_pandas = isinstance(kind, pa.BaseExtensionType) and kind.extension_name.startswith("pandas.")
-    return pa.types.is_string_view(kind) or is_of_pandas
-
-
-def _with_texts(encoded: pa.DictionaryArray) -> pa.DictionaryArray:
-    words = encoded.dictionary
-    if pa.types.is_string_view(words.type):
-        texts = words.cast(pa.string())
-    else:
-        texts = pa.array([str(word) for word in words.to_pandas()], pa.string())
-    return pa.DictionaryArray.from_arrays(encoded.indices, texts, ordered=encoded.type.ordered)
+    if not pa.types.is_dictionary(kind):
+        return values
+    words = kind.value_type
+    is_of_pandas = isinstance(words, pa.BaseExtensionType) and words.extension_name.startswith("pandas.")
+    if not is_of_pandas and not pa.types.is_string_view(words):
+        return values
+    chunks = []
+    for chunk in values.chunks:
+        known = chunk.dictionary
+        texts = [str(word) for word in known.to_pandas()] if is_of_pandas else known.to_pylist()
+        plain = pa.array(texts, pa.string())
+        chunks.append(pa.DictionaryArray.from_arrays(chunk.indices, plain, ordered=kind.ordered))
+    return pa.chunked_array(chunks, pa.dictionary(kind.index_type, pa.string(), kind.ordered))
 
 
 # Codes for a column of any type: one for values that are the same to the last bit, in natural order.

@@ -28,7 +28,12 @@ def formula_cells(dataset: Table) -> dict[str, int]:
 
 def escaped(table: pa.Table) -> pa.Table:
     """The table with an apostrophe before every text that begins like a formula; `unescaped` undoes it."""
-    return _texts_changed(table, lambda texts: _prefixed(texts, _is_formula(texts, begins=_BEGINS_ESCAPED)))
+
+    def change(texts: pa.Array) -> pa.Array:
+        marked = pc.binary_join_element_wise(pa.scalar("'", texts.type), texts, pa.scalar("", texts.type))
+        return pc.if_else(_is_formula(texts, begins=_BEGINS_ESCAPED), marked, texts)
+
+    return _texts_changed(table, change)
 
 
 def unescaped(table: pa.Table) -> pa.Table:
@@ -43,11 +48,6 @@ def _is_formula(texts: pa.Array, *, begins: str) -> pa.Array:
     begin = pc.match_substring_regex(texts, begins)
     number = pc.match_substring_regex(texts, _JUST_A_NUMBER)
     return pc.fill_null(pc.and_(begin, pc.invert(number)), False)
-
-
-def _prefixed(texts: pa.Array, chosen: pa.Array) -> pa.Array:
-    marked = pc.binary_join_element_wise(pa.scalar("'", texts.type), texts, pa.scalar("", texts.type))
-    return pc.if_else(chosen, marked, texts)
 
 
 def count_formulas(cells: pa.Array) -> int:

@@ -75,8 +75,9 @@ def numbers_of_labels(
     _refuse_unreadable(series.name, ranges)
     low, high = _with_star(ranges, star)
     if how == "bounds":
-        ends = (_column(end[codes], ranges.scale) for end in (low, high))
-        return _table(column, series, *ends)
+        prefix, ends = f"{series.name}_" if series.name else "", {"low": low, "high": high}
+        both = {f"{prefix}{name}": _column(end[codes], ranges.scale) for name, end in ends.items()}
+        return _table(column, series, both)
     values = _midpoints(ranges, low, high)[codes]
     if how == "spread":
         values = _drawn(ranges, low, high, codes, values, np.random.default_rng(seed))
@@ -217,19 +218,13 @@ def _like(column: Any, series: nw.Series, values: pa.Array) -> Any:
     """The values as a column of the kind that came in, with its name and index."""
     if isinstance(column, pa.Array):
         return values
-    if isinstance(column, pa.ChunkedArray):
-        return pa.chunked_array([values])
-    if series.implementation.is_polars():
-        import polars as pl
-
-        return pl.Series(series.name, values)
-    return values.to_pandas().set_axis(series.to_native().index).rename(series.name)
+    found = _table(column, series, {"values": values})["values"]
+    return found if isinstance(column, pa.ChunkedArray) else found.rename(series.name)
 
 
-def _table(column: Any, series: nw.Series, low: pa.Array, high: pa.Array) -> Any:
-    """A table of the kind that came in, with two columns."""
-    prefix = f"{series.name}_" if series.name else ""
-    table = pa.table({f"{prefix}low": low, f"{prefix}high": high})
+def _table(column: Any, series: nw.Series, columns: dict[str, pa.Array]) -> Any:
+    """A table of the kind that came in, with its index."""
+    table = pa.table(columns)
     if isinstance(column, (pa.Array, pa.ChunkedArray)):
         return table
     if series.implementation.is_polars():

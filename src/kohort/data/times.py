@@ -62,11 +62,12 @@ def temporal_values(name: str, values: pa.Array) -> list:
     _require_known_zone(name, values.type)
     if values.type.unit != "ns":
         return values.to_pylist()
+    in_microseconds = pa.time64("us") if pa.types.is_time(values.type) else pa.duration("us")
+    if pa.types.is_timestamp(values.type):
+        in_microseconds = pa.timestamp("us", values.type.tz)
     fine = pc.cast(values, pa.int64()).to_pylist()
     parts = [(None, 0) if value is None else divmod(value, 1000) for value in fine]
-    times = (
-        pa.array([whole for whole, _ in parts], pa.int64()).cast(_in_microseconds(values.type)).to_pylist()
-    )
+    times = pa.array([whole for whole, _ in parts], pa.int64()).cast(in_microseconds).to_pylist()
     if not any(rest for _, rest in parts):
         return times
     return [None if time is None else _with_nanoseconds(time, rest) for time, (_, rest) in zip(times, parts)]
@@ -80,12 +81,6 @@ def _require_known_zone(name: str, kind: pa.DataType) -> None:
             f"Column {name!r} has a time zone that this computer does not know. Install the package tzdata, "
             "or convert the column to UTC."
         ) from None
-
-
-def _in_microseconds(kind: pa.DataType) -> pa.DataType:
-    if pa.types.is_timestamp(kind):
-        return pa.timestamp("us", kind.tz)
-    return pa.time64("us") if pa.types.is_time(kind) else pa.duration("us")
 
 
 def _with_nanoseconds(time: object, more: int) -> str:

@@ -54,8 +54,9 @@ def replacing_all(
     drafts: list[Path] = []
     try:
         with ExitStack() as stack:
-            folders = {target.parent: stack.enter_context(_drafts_in(target.parent)) for target in targets}
-            drafts += [folders[target.parent].create(_ending(target)) for target in targets]
+            parents = dict.fromkeys(target.parent for target in targets)
+            folders = {parent: stack.enter_context(closing(Drafts(parent))) for parent in parents}
+            drafts += [folders[target.parent].create("".join(target.suffixes[-2:])) for target in targets]
             yield list(drafts)
             modes = [None if path in private else _final_mode(t) for path, t in zip(paths, targets)]
             for draft, mode in zip(drafts, modes):
@@ -75,7 +76,10 @@ def check_targets(paths: Sequence[str | Path]) -> list[Path]:
     for target in targets:
         if target.parent not in traits:
             remove_abandoned(target.parent)
-            traits[target.parent] = _checked_folder(target)
+            try:
+                traits[target.parent] = probe_folder(target.parent)
+            except OSError as error:
+                raise InputError(_what_failed(error, [], [target])) from None
     _refuse_twins(targets, traits)
     return targets
 
@@ -102,7 +106,11 @@ def _checked_target(path: Path) -> Path:
     """The file that `path` stands for (links followed), refused if it cannot be replaced."""
     try:
         target = Path(os.path.realpath(path))
-        _refuse_loop(path, target)
+        if any(part.is_symlink() for part in (target, *target.parents)):  # all others were followed
+            raise InputError(
+                f"The output {path} is a symbolic link that leads back to itself. Remove it, or choose "
+                "another."
+            )
         if target.is_dir():
             raise InputError(f"The output {path} is a folder. Give the name of a file.")
         if not target.parent.is_dir():
@@ -120,21 +128,6 @@ def _checked_target(path: Path) -> Path:
     return target
 
 
-def _refuse_loop(path: Path, target: Path) -> None:
-    """Refuse links that lead back to themselves: only these are left when all links are followed."""
-    if any(part.is_symlink() for part in (target, *target.parents)):
-        raise InputError(
-            f"The output {path} is a symbolic link that leads back to itself. Remove it, or choose another."
-        )
-
-
-def _checked_folder(target: Path) -> FolderTraits:
-    try:
-        return probe_folder(target.parent)
-    except OSError as error:
-        raise InputError(_what_failed(error, [], [target])) from None
-
-
 def _refuse_twins(targets: list[Path], traits: dict[Path, FolderTraits]) -> None:
     """Refuse two outputs with one name: the second would silently replace the first."""
     seen: dict[tuple[int, int, str], Path] = {}
@@ -149,14 +142,6 @@ def _refuse_twins(targets: list[Path], traits: dict[Path, FolderTraits]) -> None
 
 
 # -- drafts ------------------------------------------------------------------------------------------
-
-
-def _drafts_in(folder: Path) -> closing[Drafts]:
-    return closing(Drafts(folder))
-
-
-def _ending(target: Path) -> str:
-    return "".join(target.suffixes[-2:])
 
 
 def _final_mode(target: Path) -> int:
@@ -281,12 +266,17 @@ class Outputs:
         if self.folder is not None and self.folder.exists() and not self.folder.is_dir():
             raise InputError(f"{self.folder} is a file. Give the name of a folder.")
         inside = [path for path in self.files if self._is_to_come(path.parent)]
-        if inside:
-            assert self.folder is not None
-            check_targets([self.folder])  # as if the folder were a file: can anything be made there?
+        # as if the folder were a file: can anything be made there?
+        check_targets(list({path.parent for path in inside}))
         check_targets([path for path in self.files if path not in inside])
+        reads = [source for source in self.reads if source is not None]
         for path in self.files:
-            self._refuse_reads(path)
+            if any(_is_same(path, source) for source in reads):
+                raise InputError(f"{path} is a file that this run reads. Choose another output.")
+            if any(_is_same(path.parent, source) for source in reads):
+                raise InputError(
+                    f"{path} is in a folder that this run reads as a table. Choose another output."
+                )
             if path in self.new and path.exists():
                 raise InputError(f"{path} already exists. Choose another output, or replace it with --force.")
 
@@ -306,12 +296,6 @@ class Outputs:
 
     def _is_to_come(self, folder: Path) -> bool:
         return self.folder is not None and folder == self.folder and not os.path.lexists(folder)
-
-    def _refuse_reads(self, path: Path) -> None:
-        if any(source is not None and _is_same(path, source) for source in self.reads):
-            raise InputError(f"{path} is a file that this run reads. Choose another output.")
-        if any(source is not None and _is_same(path.parent, source) for source in self.reads):
-            raise InputError(f"{path} is in a folder that this run reads as a table. Choose another output.")
 
     @contextmanager
     def _folder_for(self, files: Collection[Path]) -> Iterator[None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,19 +30,12 @@ from kohort.tables.source import Source
 def read_data(path: str | Path | DatabaseTable, shape: BasketShape | None = None, **reading: Any) -> Source:
     """Read a table or, with a shape, a file of baskets; `reading` holds the options of `read_table`."""
     if isinstance(path, DatabaseTable):
-        return _read_database(path, shape, reading)
+        refuse_options_of_files(shape, reading)
+        with closing(DatabaseBatches(path)) as batches:
+            return table_of(batches, batches.whole())
     if is_url(path):
         raise InputError("This is the URL of a database: name a table or a query of it, by ko.database(...).")
     return read_table(path, **reading) if shape is None else read_basket_file(path, shape, **reading)
-
-
-def _read_database(source: DatabaseTable, shape: BasketShape | None, reading: dict[str, Any]) -> Source:
-    refuse_options_of_files(shape, reading)
-    batches = DatabaseBatches(source)
-    try:
-        return table_of(batches, batches.whole())
-    finally:
-        batches.close()
 
 
 def refuse_options_of_files(shape: BasketShape | None, reading: Mapping[str, Any]) -> None:
@@ -141,8 +135,9 @@ def write_basket_file(table: pa.Table, path: str | Path, shape: BasketShape) -> 
     """Write the baskets of a table in the shape in which the originals came."""
     path = Path(path)
     lists = table[BASKETS].combine_chunks()
-    if shape.id is not None:
-        write_table(_as_long(lists, shape), path)
+    if shape.id is not None:  # an item per row; baskets get new numbers, since their ids identify people
+        basket = pc.add(pc.list_parent_indices(lists), 1)
+        write_table(pa.table({str(shape.id): basket, str(shape.item): lists.flatten()}), path)
         return
     lines = pc.fill_null(joined(lists, separator_for(shape, path)), "")
     with create_bytes(path) as stream:
@@ -153,7 +148,10 @@ def _read_lines(files: Files, shape: BasketShape) -> Source:
     """Read files with one basket per line, or a folder of tables with a column of lists."""
     path = files.path
     if files.is_folder and source_format(files).name != "csv":
-        return _with_lists(read_table(path), path)
+        file = read_table(path)
+        if file.table.column_names != [BASKETS] or not pa.types.is_list(file.table.schema.field(0).type):
+            raise InputError(f"{path}: a table of nothing but baskets has one column, {BASKETS!r}, of lists.")
+        return file
     separator = separator_for(shape, path if path.suffix else files.files[0])
     parts = {file: _lines_of(file, separator) for file in files.files}
     files.refuse_changed()
@@ -162,12 +160,6 @@ def _read_lines(files: Files, shape: BasketShape) -> Source:
         raise InputError(f"{path} has no baskets.")
     sha256 = files.sha256({file: part.sha256 for file, part in parts.items()})
     return replace(parts[files.files[0]], records=table, sha256=sha256)
-
-
-def _with_lists(file: Source, path: Path) -> Source:
-    if file.table.column_names != [BASKETS] or not pa.types.is_list(file.table.schema.field(0).type):
-        raise InputError(f"{path}: a table of nothing but baskets has one column, {BASKETS!r}, of lists.")
-    return file
 
 
 def _lines_of(path: Path, separator: str) -> Source:
@@ -205,12 +197,6 @@ def _read_long(path: Path, shape: BasketShape, header: bool | None, header_optio
     )
     table = pa.table({BASKETS: pa.ListArray.from_arrays(pa.array(offsets), texts)})
     return replace(file, records=table, notes=())
-
-
-def _as_long(lists: pa.ListArray, shape: BasketShape) -> pa.Table:
-    """A table with one item per row; baskets get new numbers, since their ids identify people."""
-    basket = pc.add(pc.list_parent_indices(lists), 1)
-    return pa.table({str(shape.id): basket, str(shape.item): lists.flatten()})
 
 
 # Is a text file one of baskets, a transaction per line, and what separates their items?
@@ -255,20 +241,16 @@ def _hold_baskets(lines: list[str], separator: str) -> bool:
         return False
     if sum(len(set(basket)) == len(basket) for basket in baskets) < _DISTINCT * len(baskets):
         return False
-    return _move_about(baskets) and (separator != " " or _are_items(baskets))
+    items = [item for basket in baskets for item in basket]
+    are_words = separator == " " and not all(item.isdecimal() for item in items)
+    return _move_about(baskets) and not (are_words and len(set(items)) > _FEW_WORDS * len(items))
 
 
 def _move_about(baskets: list[list[str]]) -> bool:
     """Whether most items that occur again stand in several places, as the values of a column never do."""
-    places, often = defaultdict(set), Counter(item for basket in baskets for item in basket)
+    places = defaultdict(list)
     for basket in baskets:
         for place, item in enumerate(basket):
-            places[item].add(place)
-    again = [item for item, count in often.items() if count > 1]
-    return bool(again) and sum(len(places[item]) > 1 for item in again) * 2 >= len(again)
-
-
-def _are_items(baskets: list[list[str]]) -> bool:
-    """Whether what spaces separate are numbers of items, or few different words."""
-    items = [item for basket in baskets for item in basket]
-    return all(item.isdecimal() for item in items) or len(set(items)) <= _FEW_WORDS * len(items)
+            places[item].append(place)
+    again = [len(set(found)) > 1 for found in places.values() if len(found) > 1]
+    return bool(again) and sum(again) * 2 >= len(again)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -62,42 +63,27 @@ class HierarchyFile:
         return compare(self.findings, leaves, column)
 
 
-def read_hierarchy(
-    path: str | Path,
-    *,
-    kind: str = "auto",
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    header: bool = False,
-) -> HierarchyFile:
-    """Read a hierarchy; problems of its content are findings, a file that cannot be read is an error.
-
-    kind       leaf-first, pairs (child, parent), tree (YAML or JSON) or auto: by the name and the content,
-               where files of Amnesia are recognised, too
-    delimiter  guessed from the content unless given
-    header     whether the first line is one
-    """
-    source = FileSource(str(path), kind, delimiter, encoding, header)
-    text = _text(Path(path), encoding)
-    if kind == "tree" or (kind == "auto" and plain_suffix(Path(path)) in _TREE_FILES):
-        return _from_paths(_tree_paths(text, source.path))
-    if kind == "auto" and is_amnesia(text):
-        return _from_amnesia(text, source.path)
-    rows = _rows(text, source)
-    if kind == "pairs" or (kind == "auto" and _look_like_pairs(rows)):
-        return _from_pairs(rows, source.path)
-    return _from_paths((row[0] or None, *(cell for cell in row[1:] if cell.strip())) for row in rows)
+def read_hierarchy(path: str | Path, **said: Any) -> HierarchyFile:
+    """Read the hierarchy in a file; `said` holds fields of `FileSource`."""
+    return read_source(FileSource(str(path), **said))
 
 
 def read_source(source: FileSource, *, beside: str | Path = ".") -> HierarchyFile:
-    """Read the file that a spec names; relative paths start at the folder `beside`."""
-    return read_hierarchy(
-        Path(beside) / source.path,
-        kind=source.kind,
-        delimiter=source.delimiter,
-        encoding=source.encoding,
-        header=source.header,
-    )
+    """Read the file that a spec names; problems of its content are findings, a file that is none is an error.
+
+    Relative paths start at the folder `beside`. Of the kind `auto`, the name and the content say what it is;
+    then files of Amnesia are recognised, too.
+    """
+    path = Path(beside) / source.path
+    name, kind, text = str(path), source.kind, _text(path, source.encoding)
+    if kind == "tree" or (kind == "auto" and plain_suffix(path) in _TREE_FILES):
+        return _from_paths(_tree_paths(text, name))
+    if kind == "auto" and is_amnesia(text):
+        return _from_amnesia(text, name)
+    rows = _rows(text, name, source)
+    if kind == "pairs" or (kind == "auto" and _look_like_pairs(rows)):
+        return _from_pairs(rows, name)
+    return _from_paths((row[0] or None, *(cell for cell in row[1:] if cell.strip())) for row in rows)
 
 
 def write_hierarchy(hierarchy: Hierarchy, path: str | Path, *, leaves: bool = True) -> None:
@@ -193,13 +179,13 @@ def _text(path: Path, encoding: str | None) -> str:
         raise InputError(f"Hierarchy file {str(path)!r} cannot be read: {type(error).__name__}.") from None
 
 
-def _rows(text: str, source: FileSource) -> list[list[str]]:
+def _rows(text: str, name: str, source: FileSource) -> list[list[str]]:
     delimiter = _delimiter(text) if source.delimiter is None else checked_delimiter(source.delimiter)
     try:
         rows = [row for row in _parsed(text, delimiter) if any(row)]
     except csv.Error as error:
         raise InputError(
-            f"Hierarchy file {source.path!r} cannot be split at {delimiter!r}: {error}. "
+            f"Hierarchy file {name!r} cannot be split at {delimiter!r}: {error}. "
             "Look for a quotation mark that is not closed, or name the delimiter."
         ) from error
     return rows[1:] if source.header else rows
@@ -371,9 +357,5 @@ def _day(text: str, *, first: bool) -> int:
     """The first or last day, counted from 1970, of a year, a month (6/2020) or a day (15/6/2020)."""
     *smaller, year = (int(part) for part in text.split("/"))
     month = smaller[-1] if smaller else (1 if first else 12)
-    day = smaller[0] if len(smaller) > 1 else (1 if first else _last_day(year, month))
+    day = smaller[0] if len(smaller) > 1 else (1 if first else monthrange(year, month)[1])
     return date(year, month, day).toordinal() - _EPOCH
-
-
-def _last_day(year: int, month: int) -> int:
-    return monthrange(year, month)[1]

@@ -312,7 +312,10 @@ def unite_schemas(path: Path, kind: Format, schemas: Mapping[Path, pa.Schema]) -
                 f"{file} has other columns, or columns of other types, than {first_file.name}. All files of "
                 "a folder that is one table have the same."
             )
-    kinds = [_shared(types) for types in zip(*(schema.types for schema in schemas.values()))]
+    kinds = [
+        types[0] if len(set(types)) == 1 else _plain(types[0])
+        for types in zip(*(schema.types for schema in schemas.values()))
+    ]
     fields = [field.with_type(kind).with_nullable(True) for field, kind in zip(first, kinds)]
     return pa.schema(fields, metadata=first.metadata)
 
@@ -338,10 +341,6 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     """The type of a column, whether its text is encoded or not."""
     text = pa.types.is_dictionary(kind) and pa.types.is_string(kind.value_type)
     return kind.value_type if text else kind
-
-
-def _shared(types: Sequence[pa.DataType]) -> pa.DataType:
-    return types[0] if len(set(types)) == 1 else _plain(types[0])
 
 
 def _fitted(path: Path, part: Any, schema: pa.Schema) -> Any:

@@ -1,23 +1,22 @@
-"""Choose the algorithm: the one asked for, wrapped in what the privacy models and the items need."""
+"""Choose the algorithm: the one asked for, wrapped in what the privacy models and the items need.
+
+What few jobs need is loaded where it is needed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kohort.algorithms import (
     ALGORITHMS,
     ITEMS_ALGORITHMS,
     Algorithm,
-    CountingAlike,
     CountingPeople,
     ItemsAlgorithm,
-    OverHistories,
     Solver,
     StarsTogether,
-    United,
-    WithItems,
     algorithm_named,
     for_scheme,
     is_for_items,
@@ -25,14 +24,14 @@ from kohort.algorithms import (
     needs_uniting,
     parameters_of,
 )
-from kohort.algorithms.again import WAYS, MInvariance, Standing
-from kohort.algorithms.histories.parts import parts_of, wide_problem
-from kohort.algorithms.sampling.safe_pub import SafePub
 from kohort.errors import InputError, UnsupportedError
 from kohort.problem.problem import Problem
 from kohort.problem.promises import DifferentialPrivacy
 from kohort.recoding.groups import Groups
 from kohort.statement import Statement
+
+if TYPE_CHECKING:
+    from kohort.algorithms.again import Standing
 
 
 @dataclass(frozen=True)
@@ -64,19 +63,22 @@ def choose(problem: Problem, request: Statement, standing: Standing | None = Non
     standing  what earlier releases say of the records; None without a ledger
     """
     if standing is not None:
-        return _for_ledger(problem, request, standing)
-    if problem.units.linked:
-        return _for_histories(problem, request)
-    if any(model.by_sampling for model in problem.models):
-        return _by_sampling(problem, request)
-    items = None if problem.items is None else _for_items(request)
-    choice = _for_table(problem, request, items) if problem.attributes else _for_baskets(request, items)
+        choice = _for_ledger(problem, request, standing)
+    elif problem.units.linked:
+        choice = _for_histories(problem, request)
+    elif any(model.by_sampling for model in problem.models):
+        choice = _by_sampling(problem, request)
+    else:
+        items = None if problem.items is None else _for_items(request)
+        choice = _for_table(problem, request, items) if problem.attributes else _for_baskets(request, items)
     choice.solver.refuse(problem)
     return choice
 
 
 def _by_sampling(problem: Problem, request: Statement) -> Choice:
     """The mechanism of differential privacy, which is no search."""
+    from kohort.algorithms.sampling.safe_pub import SafePub
+
     [model] = [model for model in problem.models if isinstance(model, DifferentialPrivacy)]
     if request.algorithm_name != "auto":
         raise UnsupportedError(
@@ -89,6 +91,8 @@ def _by_sampling(problem: Problem, request: Statement) -> Choice:
 
 
 def _for_baskets(request: Statement, items: ItemsAlgorithm | None) -> Choice:
+    from kohort.algorithms.items.with_items import WithItems
+
     assert items is not None
     if not is_for_items(request.algorithm) and request.algorithm_name != "auto":
         raise UnsupportedError(
@@ -112,28 +116,33 @@ def _for_table(
 ) -> Choice:
     """The algorithm for the quasi-identifiers of a problem, which is also to solve the `others`."""
     algorithm, why = _asked(request).choice_for(problem, request.time_limit)
-    parameters = parameters_of(algorithm)
-    counts_people = needs_uniting(algorithm, problem)
-    unmet = () if counts_people else _unmet_models(algorithm, [problem, *others])
+    parameters, weight = parameters_of(algorithm), request.diversify_weight
+    null_is_star = request.nulls == "star"
     solver: Solver = algorithm
-    if counts_people:
-        solver = CountingPeople(algorithm, request.diversify_weight)
-        parameters |= {"diversify": {"w": request.diversify_weight}}
-    elif unmet:
-        solver = United(algorithm, unmet, request.diversify_weight)
-        parameters |= {"diversify": {"w": request.diversify_weight}}
+    if needs_uniting(algorithm, problem):
+        solver = CountingPeople(algorithm, weight)
+    elif unmet := _unmet_models(algorithm, [problem, *others]):
+        from kohort.algorithms.uniting.united import United
+
+        solver = United(algorithm, unmet, weight)
+    if solver is not algorithm:
+        parameters |= {"diversify": {"w": weight}}
     if not problem.masses.even and not algorithm.weighs:
         solver = _counting_alike(solver, algorithm)
     if request.suppressed == "star":
-        solver = StarsTogether(solver, null_is_star=request.nulls == "star")
+        solver = StarsTogether(solver, null_is_star=null_is_star)
     if items is not None:
+        from kohort.algorithms.items.with_items import WithItems
+
         assert request.items is not None
-        solver = WithItems(solver, items, request.items.weight, null_is_star=request.nulls == "star")
+        solver = WithItems(solver, items, request.items.weight, null_is_star=null_is_star)
     return Choice(solver, algorithm.name, parameters, why, items)
 
 
 def _counting_alike(solver: Solver, algorithm: Algorithm) -> Solver:
     """An algorithm that does not weigh records; refused where its result is the proof that it is the best."""
+    from kohort.algorithms.uniting.counting_alike import CountingAlike
+
     if algorithm.takes_scheme:
         able = [name for name, other in ALGORITHMS.items() if other.weighs]
         raise UnsupportedError(
@@ -148,25 +157,26 @@ def _for_histories(problem: Problem, request: Statement) -> Choice:
 
     People with the same slots are a part, which is solved by itself; the largest one decides.
     """
+    from kohort.algorithms.histories.over_histories import OverHistories
+    from kohort.algorithms.histories.parts import parts_of, wide_problem
+
     largest, *others = (wide_problem(problem, part) for part in parts_of(problem))
     choice = _in_groups(largest, request, "linked records are published in groups of people", others)
     why = tuple(
         f"Of the people whose records are linked, by the largest part: {note}" for note in choice.notes
     )
-    found = replace(choice, solver=OverHistories(choice.solver), notes=why)
-    found.solver.refuse(problem)
-    return found
+    return replace(choice, solver=OverHistories(choice.solver), notes=why)
 
 
 def _for_ledger(problem: Problem, request: Statement, standing: Standing) -> Choice:
     """The algorithm for newcomers, within the one that keeps what earlier releases said."""
+    from kohort.algorithms.again import WAYS, MInvariance
+
     choice = _in_groups(problem, request, "with a ledger groups of people stay together")
     way = WAYS[request.again](choice.solver, standing)
     if isinstance(way, MInvariance):
         way = replace(way, counterfeits=request.counterfeits)
-    found = replace(choice, solver=way)
-    found.solver.refuse(problem)
-    return found
+    return replace(choice, solver=way)
 
 
 def _in_groups(problem: Problem, request: Statement, because: str, others: Sequence[Problem] = ()) -> Choice:
@@ -206,11 +216,10 @@ def _unmet_models(algorithm: Algorithm, problems: Sequence[Problem]) -> tuple[st
     Raises where uniting is impossible: some model does not survive unions, or there are no groups.
     """
     models = [model for problem in problems for model in problem.models]
-    asked = {model.name for model in models}
     unmet = tuple(sorted({model.name for model in models if not algorithm.meets(type(model))}))
     can_unite = issubclass(algorithm.recoding, Groups) and all(p.all_survive_unions for p in problems)
-    can_unite = can_unite and not any(model.of_table for model in models)
-    if unmet and not can_unite:
+    if unmet and (not can_unite or any(model.of_table for model in models)):
+        asked = {model.name for model in models}
         able = [name for name, other in ALGORITHMS.items() if asked <= set(other.models)]
         raise UnsupportedError(
             f"{algorithm.name} does not support {', '.join(unmet)}. "
@@ -222,10 +231,8 @@ def _unmet_models(algorithm: Algorithm, problems: Sequence[Problem]) -> tuple[st
 def _for_items(request: Statement) -> ItemsAlgorithm:
     """The algorithm that the request names for the items, or for the whole job; else apriori-items."""
     assert request.items is not None
-    asked: Any = "apriori-items"
-    if request.items.algorithm != "auto":
-        asked = request.items.algorithm
-    elif is_for_items(request.algorithm):
-        asked = request.algorithm
+    asked: Any = request.items.algorithm
+    if asked == "auto":
+        asked = request.algorithm if is_for_items(request.algorithm) else "apriori-items"
     algorithm: ItemsAlgorithm = items_algorithm_named(asked) if isinstance(asked, str) else asked
     return algorithm

@@ -31,16 +31,9 @@ else:
     nw = LateModule("narwhals")
 
 
-def n_counterfeits(recoding: Recoding) -> int:
-    """How many counterfeits a recoding publishes."""
-    return len(recoding.counterfeits) if isinstance(recoding, PlacedGroups) else 0
-
-
 def refuse_counterfeits(prepared: Prepared) -> None:
     """Raise where counterfeits are allowed, and could not be published unrecognized."""
     request = prepared.request
-    if not request.counterfeits:
-        return
     if request.ledger is None:
         raise InputError(
             "'counterfeits' are for releases that are tied to earlier ones: name the ledger (--ledger, in "
@@ -66,9 +59,7 @@ def refuse_counterfeits(prepared: Prepared) -> None:
 
 
 def with_counterfeits(prepared: Prepared, recoding: Recoding) -> tuple[Prepared, Recoding]:
-    """The table and its recoding with the counterfeits as further records; the same where there are none."""
-    if not n_counterfeits(recoding):
-        return prepared, recoding
+    """The table and its recoding with the counterfeits as further records."""
     assert isinstance(recoding, PlacedGroups)
     false = recoding.counterfeits
     copied = {attribute.name: false.like for attribute in prepared.attributes}
@@ -109,7 +100,7 @@ def _drawn(prepared: Prepared, recoding: PlacedGroups, name: str) -> np.ndarray:
             "counterfeits: 0."
         )
     rng = generator_of(prepared.request.key, prepared.request.seed, f"counterfeits of {name}")
-    return rng.choice(common, n_counterfeits(recoding))
+    return rng.choice(common, len(recoding.counterfeits))
 
 
 def _taken(dataset: Table, rows: Mapping[str, np.ndarray]) -> Table:

@@ -17,7 +17,6 @@ from kohort.problem.attribute import Attribute
 from kohort.problem.items import ItemsProblem
 from kohort.problem.problem import Problem
 from kohort.problem.proof import PriceProof, Proof
-from kohort.recoding.history_groups import HistoryGroups
 from kohort.recoding.recoding import Recoding
 from kohort.statement import Statement
 from kohort.treatments import Treatment
@@ -89,7 +88,7 @@ def _bounds(problem: Problem, solution: Solution, cost: float) -> dict[str, Clai
 
 def _proofs(problem: Problem, recoding: Recoding) -> Iterator[tuple[float, Problem, Proof, float]]:
     """Each proof with the share of the records that it is about, its problem and what it claims to prove."""
-    if isinstance(recoding, HistoryGroups) and recoding.parts:
+    if recoding.parts:
         for part in recoding.parts:
             for share, posed, proof, bound in _proofs(part.problem, part.recoding):
                 yield part.share * share, posed, proof, bound

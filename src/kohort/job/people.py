@@ -161,22 +161,22 @@ def check_population(everybody: Table | None, dataset: Table, names: Sequence[st
         )
 
 
-def population_rows(everybody: Table, attributes: Sequence[Attribute]) -> PopulationRows:
-    """The population in the codes of a problem."""
-    columns = [_leaves(everybody, attribute) for attribute in attributes]
+def population_rows(everybody: Table | None, attributes: Sequence[Attribute]) -> PopulationRows:
+    """The population in the codes of a problem; nobody where none is given."""
+    if everybody is None:
+        return PopulationRows()
+    columns = []
+    for attribute in attributes:
+        if not isinstance(attribute.domain, Hierarchy):
+            raise UnsupportedError(
+                f"Column {attribute.name!r} needs a hierarchy: promises that compare with a population are "
+                "kept by searches over levels."
+            )
+        column, leaf_of = everybody.column(attribute.name), attribute.domain.leaf_of
+        of_code = np.array([leaf_of.get(text, -1) for text in column.texts], dtype=np.int64)
+        columns.append(of_code[column.codes])
     rows, counts, _ = distinct_rows(np.column_stack(columns) + 1)  # no code is below 0
     return PopulationRows(rows - 1, counts)
-
-
-def _leaves(everybody: Table, attribute: Attribute) -> np.ndarray:
-    column = everybody.column(attribute.name)
-    if not isinstance(attribute.domain, Hierarchy):
-        raise UnsupportedError(
-            f"Column {attribute.name!r} needs a hierarchy: promises that compare with a population are kept "
-            "by searches over levels."
-        )
-    leaf_of = attribute.domain.leaf_of
-    return np.array([leaf_of.get(text, -1) for text in column.texts], dtype=np.int64)[column.codes]
 
 
 def _texts(dataset: Table, name: str) -> list[str | None]:

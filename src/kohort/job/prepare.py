@@ -25,7 +25,7 @@ from kohort.job.people import (
     weights_of,
 )
 from kohort.job.two_files import OneFile, TwoFiles, join_files
-from kohort.problem.attribute import Attribute, PopulationRows
+from kohort.problem.attribute import Attribute
 from kohort.problem.costs import cost_named
 from kohort.problem.items import ItemsProblem
 from kohort.problem.problem import Problem, refuse_many_attributes
@@ -80,8 +80,11 @@ class Prepared:
         """The problem that the request poses for the table; raises an error if it is impossible."""
         request = self.request
         cost = cost_named(request.cost if self.attributes else "ncp")
-        if self.attributes:
-            self._refuse_limits()
+        if self.attributes:  # not even all records as one class may keep a limit on the risk
+            everybody = ClassCounts.of_sizes(np.array([self.n_people] if self.n_people else []))
+            for limit in request.table_models:
+                if isinstance(limit, RiskLimit) and (reason := limit.refusal(everybody)) is not None:
+                    raise InfeasibleError(f"{reason}.")
         if not all(model.survives_unions for model in request.models):
             _refuse_lookalikes(self.attributes, null_is_star=request.nulls == "star")
         return Problem(
@@ -94,26 +97,13 @@ class Prepared:
             items=self.items,
             units=self.units,
             masses=self.weights.scaled() if cost.is_mean else Weights(),
-            population=self._population,
+            population=population_rows(population_of(request.models), self.attributes),
         )
 
     @cached_property
     def n_people(self) -> int:
         """How many people the table is of: records, where everybody has one."""
         return self.units.n_people(len(self.attributes[0].column))
-
-    def _refuse_limits(self) -> None:
-        """Raise InfeasibleError for a limit on the risk that not even all records as one class keep."""
-        everybody = ClassCounts.of_sizes(np.array([self.n_people] if self.n_people else []))
-        for model in self.request.table_models:
-            if isinstance(model, RiskLimit) and (reason := model.refusal(everybody)) is not None:
-                raise InfeasibleError(f"{reason}.")
-
-    @property
-    def _population(self) -> PopulationRows:
-        """Everybody whom promises compare the table with, in codes."""
-        everybody = population_of(self.request.models)
-        return PopulationRows() if everybody is None else population_rows(everybody, self.attributes)
 
     @property
     def needs_rows(self) -> bool:
@@ -154,18 +144,29 @@ def prepare(dataset: Table, request: Statement, events: Table | None = None) -> 
     roles = settled_roles(dataset, request)
     quasi_identifiers = roles.having("quasi-identifier")
     refuse_many_attributes(len(quasi_identifiers))
-    if request.suppressed == "drop" and request.suppression > 0:
-        _refuse_dropping(request.models)
+    for model in request.models if request.suppressed == "drop" and request.suppression > 0 else ():
+        if model.compares_with_whole_table and not isinstance(model, RiskLimit):
+            raise UnsupportedError(
+                f"{model.name} compares every class with the whole table, which records that are left out "
+                "would change. Use suppressed: star, or suppression: 0."
+            )
     units = units_of(dataset, roles) if dataset.in_one_place else Units()
     weights = weights_of(dataset, roles)
     refuse_nulls(files.tables, request, roles)
-    treated = _treated(dataset, request, roles)
-    sensitive = sensitive_attributes(_published_values(dataset, roles, treated), request, roles, units)
+    found, secret, part = treatments_of(request), Secret.of(request), Part(dataset)
+    names = roles.having("sensitive")
+    treated = {name: found[name].publish(name, part, secret) for name in names if name in found}
+    values = dataset  # the sensitive columns as they are published
+    if treated:
+        values = MemoryTable(pa.table({name: treated.get(name, dataset.arrow(name)) for name in names}))
+    sensitive = sensitive_attributes(values, request, roles, units)
     check_population(population_of(request.models), dataset, quasi_identifiers)
     attributes = build_attributes(dataset, request, roles)
-    _refuse_no_numbers(attributes, request)
-    items = items_problem(dataset, request)
-    histories = histories_of(dataset, request, files.nothing, files.columns_of_events)
+    for attribute in attributes:
+        if attribute.name in found:
+            found[attribute.name].refuse(attribute)
+        elif request.cost == "squares":
+            refuse_no_numbers(attribute, "The cost squares")
     return Prepared(
         dataset,
         request,
@@ -173,42 +174,13 @@ def prepare(dataset: Table, request: Statement, events: Table | None = None) -> 
         attributes,
         sensitive,
         files,
-        items=items,
-        units=replace(units, histories=histories),
+        items=items_problem(dataset, request),
+        units=replace(
+            units, histories=histories_of(dataset, request, files.nothing, files.columns_of_events)
+        ),
         weights=weights,
         treated=treated,
     )
-
-
-def _treated(dataset: Table, request: Statement, roles: Roles) -> dict[str, pa.Array]:
-    """The sensitive columns that have a treatment, as they are published."""
-    found, secret, part = treatments_of(request), Secret.of(request), Part(dataset)
-    return {n: found[n].publish(n, part, secret) for n in roles.having("sensitive") if n in found}
-
-
-def _published_values(dataset: Table, roles: Roles, treated: Mapping[str, pa.Array]) -> Table:
-    """The sensitive columns as they are published."""
-    names = roles.having("sensitive") if treated else ()
-    return MemoryTable(pa.table({n: treated.get(n, dataset.arrow(n)) for n in names})) if names else dataset
-
-
-def _refuse_no_numbers(attributes: Sequence[Attribute], request: Statement) -> None:
-    """Raise InputError for what its treatment, or the cost, does not go together with."""
-    found = treatments_of(request)
-    for attribute in attributes:
-        if attribute.name in found:
-            found[attribute.name].refuse(attribute)
-        elif request.cost == "squares":
-            refuse_no_numbers(attribute, "The cost squares")
-
-
-def _refuse_dropping(models: Sequence[Model]) -> None:
-    for model in models:
-        if model.compares_with_whole_table and not isinstance(model, RiskLimit):
-            raise UnsupportedError(
-                f"{model.name} compares every class with the whole table, which records that are left out "
-                "would change. Use suppressed: star, or suppression: 0."
-            )
 
 
 def settled_roles(dataset: Table, request: Statement) -> Roles:
@@ -262,7 +234,9 @@ def kept_by_k(request: Statement, n_people: int) -> tuple[Model, ...]:
     limits = tuple(m for m in request.table_models if isinstance(m, RiskLimit) and m.of_whole_table)
     others = tuple(model for model in request.table_models if model.of_table)
     by_size = all(model.enough_k is not None and model.enough_k <= n_people for model in others)
-    return (*limits, *others) if by_size and not _searches_levels(request) else limits
+    named = request.algorithm_name  # one that meets such promises by itself?
+    searches = named != "auto" and named in ALGORITHMS and ALGORITHMS[named].meets(TableModel)
+    return (*limits, *others) if by_size and not searches else limits
 
 
 def search_models(request: Statement, n_people: int) -> tuple[Model, ...]:
@@ -272,12 +246,6 @@ def search_models(request: Statement, n_people: int) -> tuple[Model, ...]:
         return request.table_models
     others = (m for m in request.table_models if m not in kept and not isinstance(m, (KAnonymity, RiskLimit)))
     return (KAnonymity(request.k), *others)
-
-
-def _searches_levels(request: Statement) -> bool:
-    """Whether an algorithm is named that meets promises about a whole table by itself."""
-    named = request.algorithm_name
-    return named != "auto" and named in ALGORITHMS and ALGORITHMS[named].meets(TableModel)
 
 
 def sample_size(share: float, n_records: int) -> int:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from kohort.algorithms import Progress, Run, Stop, bound_of, time_for_bound
 from kohort.job.choose import Choice
 from kohort.job.prepare import Prepared, kept_by_k
 from kohort.job.publish import Published
-from kohort.job.sides import Classes, classes_of
 from kohort.kernels.compile_time import compile_ahead, compile_clock
 from kohort.kernels.grouping import ranges_by_group
 from kohort.problem.problem import Problem
@@ -29,6 +28,9 @@ from kohort.problem.promises import ClassCounts, KAnonymity, LabelledClasses, Mo
 from kohort.recoding.recoding import Recoding
 from kohort.statement import Statement
 from kohort.tables.source import refuse_too_large
+
+if TYPE_CHECKING:
+    from kohort.job.sides import Classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +143,8 @@ def _with_k(problem: Problem, k: int) -> Problem:
 
 def _keeps(prepared: Prepared, published: Published) -> bool:
     """Whether the classes that would be published keep every promise about all of them."""
+    from kohort.job.sides import classes_of
+
     columns = [published.shown.column(attribute.name).codes for attribute in prepared.attributes]
     classes = classes_of(columns, len(published.rows))
     sizes = prepared.units.per_class(classes.of_record, classes.sizes, published.rows)

@@ -24,6 +24,8 @@ from kohort.treatments import treatments_of
 from kohort.verification import SliceCheck
 
 HELD: tuple[Role, ...] = ("quasi-identifier", "sensitive", "person", "weight")
+Stretches = Generator[tuple[np.ndarray | slice, pa.RecordBatch], None, None]
+"""Published records stretch by stretch: their numbers, and their originals."""
 DEALT_AT_ONCE = 1 << 20  # records that are dealt out to drafts at a time
 
 
@@ -69,11 +71,11 @@ def published_slices(
     assert isinstance(published.shown, PublishedTable)
     check = SliceCheck(published.shown)
     with closing(_originals(published, check, progress)) as originals:
-        if published.in_order:
-            batches = _published_in_order(published, originals, check)
-        else:
-            batches = _published_dealt(published, originals, check, folder)
-        with closing(batches):  # whatever happens, files are closed and drafts removed before this returns
+        dealt = (
+            _in_order(published, originals) if published.in_order else _dealt(published, originals, folder)
+        )
+        # whatever happens, files are closed and drafts removed before this returns
+        with closing(dealt) as stretches, closing(_published_batches(published, stretches, check)) as batches:
             first = next(batches)
             rows = rows_per_slice(len(first.schema.names))
             yield first.schema, in_slices(chain([first], batches), first.schema, rows), check
@@ -95,38 +97,22 @@ def _originals(
     check.finish()
 
 
-def _published_in_order(
-    published: Published, originals: Iterator[pa.RecordBatch], check: SliceCheck
-) -> Generator[pa.RecordBatch, None, None]:
+def _in_order(published: Published, originals: Iterator[pa.RecordBatch]) -> Stretches:
+    """Stretches of a published order that is the original's: the numbers of the records, and these."""
     start = 0
     for batch in originals:
         stop = start + len(batch)
-        within = _rows_within(published.kept, start, stop)
-        original = batch if within is None else _taken(batch, within - start)
-        rows = slice(start, stop) if within is None else within
-        part = _published_batch(published, original, rows)
-        check.compare_published(part, rows)
-        check.compare_untouched(part, original)
-        yield part
+        if published.kept is None:
+            yield slice(start, stop), batch
+        else:
+            rows = published.kept[slice(*np.searchsorted(published.kept, [start, stop]))]
+            columns = [take_records(column, rows - start) for column in batch.columns]
+            yield rows, pa.RecordBatch.from_arrays(columns, schema=batch.schema)
         start = stop
 
 
-def _published_dealt(
-    published: Published, originals: Iterator[pa.RecordBatch], check: SliceCheck, folder: Path
-) -> Generator[pa.RecordBatch, None, None]:
-    """The published records in another order than the original's."""
-    with closing(_dealt_originals(published, originals, folder)) as stretches:
-        for rows, original in stretches:
-            part = _published_batch(published, original, rows)
-            check.compare_published(part, rows)
-            check.compare_untouched(part, original)
-            yield part
-
-
-def _dealt_originals(
-    published: Published, originals: Iterator[pa.RecordBatch], folder: Path
-) -> Generator[tuple[np.ndarray, pa.RecordBatch], None, None]:
-    """Stretches of the published order: the numbers of the records, and their columns that are handed on."""
+def _dealt(published: Published, originals: Iterator[pa.RecordBatch], folder: Path) -> Stretches:
+    """Stretches of another order than the original's, with the columns that are handed on."""
     untouched = [name for name in published.names if name not in published.columns]
     dealing = Dealing(published.rows, published.dataset.n_records, folder)
     if not untouched:
@@ -139,33 +125,30 @@ def _dealt_originals(
         yield from stretches
 
 
-def _rows_within(kept: np.ndarray | None, start: int, stop: int) -> np.ndarray | None:
-    """The published records of a stretch; None: all of them."""
-    if kept is None:
-        return None
-    first, last = np.searchsorted(kept, [start, stop])
-    return kept[first:last]
-
-
-def _taken(batch: pa.RecordBatch, places: np.ndarray) -> pa.RecordBatch:
-    columns = [take_records(column, places) for column in batch.columns]
-    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+def _published_batches(
+    published: Published, stretches: Stretches, check: SliceCheck
+) -> Generator[pa.RecordBatch, None, None]:
+    """The published records, each part compared with what was verified."""
+    for rows, original in stretches:
+        part = _published_batch(published, original, rows)
+        check.compare_published(part, rows)
+        check.compare_untouched(part, original)
+        yield part
 
 
 def _published_batch(
     published: Published, original: pa.RecordBatch, rows: np.ndarray | slice
 ) -> pa.RecordBatch:
-    """The published records of a batch, of which `rows` are the numbers."""
-    arrays, fields = [], []
+    """The published records of a stretch, of which `rows` are the numbers."""
+    arrays = []
     for name in published.names:
         if name not in published.columns:
-            column = original.column(name)
+            arrays.append(original.column(name))
         elif isinstance(rows, slice):
-            column = published.columns[name].slice(rows.start, rows.stop - rows.start)
+            arrays.append(published.columns[name].slice(rows.start, rows.stop - rows.start))
         else:
-            column = take_records(published.columns[name], rows)
-        arrays.append(column)
-        fields.append(published.field(name, column.type))
+            arrays.append(take_records(published.columns[name], rows))
+    fields = [published.field(name, column.type) for name, column in zip(published.names, arrays)]
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
 
 
@@ -192,37 +175,48 @@ class Dealing:
         self.place_of = np.full(self.n_originals, -1, dtype=np.int64)
         self.place_of[self.order] = np.arange(len(self.order))
 
-    def dealt(self, parts: Iterator[pa.Table]) -> Generator[tuple[np.ndarray, pa.RecordBatch], None, None]:
-        """Stretches of the published order: the numbers of the originals, and these.
+    def dealt(self, parts: Iterator[pa.Table]) -> Stretches:
+        """Stretches of the published order.
 
         parts  all originals, in the order of the file
         """
         stretches = self.stretches()
         with closing(Drafts(self.folder)) as drafts:
             paths = [drafts.create(".arrow") for _ in stretches]
-            schema = self._deal_out(parts, paths)
+            self._deal_out(parts, paths)
             for rows, path in zip(stretches, paths):
-                yield rows, _picked_up(path, schema)
+                yield rows, _picked_up(path)
                 path.unlink()
 
     def stretches(self) -> list[np.ndarray]:
         """The numbers of the originals, in their published order, in stretches."""
         return [self.order[start : start + ROWS] for start in range(0, len(self.order), ROWS)]
 
-    def _deal_out(self, parts: Iterator[pa.Table], paths: Sequence[Path]) -> pa.Schema:
-        """Write every record to the draft of its stretch, with its place; returns the schema of a draft."""
+    def _deal_out(self, parts: Iterator[pa.Table], paths: Sequence[Path]) -> None:
+        """Write every record to the draft of its stretch, with its place as the last column."""
         first = 0
         with ExitStack() as stack:
             writers: list[Any] = []
             for part in parts:
-                table = _with_place(_plain(part), self.place_of[first : first + len(part)])
+                table = self._placed(part, first)
                 first += len(part)
                 if not writers:
-                    schema = table.schema
-                    writers = [_writer(stack, path, schema) for path in paths]
-                for number, dealt in _by_stretch(table):
-                    writers[number].write_table(dealt)
-        return schema
+                    writers = [_writer(stack, path, table.schema) for path in paths]
+                stretch = table.column(table.num_columns - 1).to_numpy() // ROWS
+                starts = np.flatnonzero(np.diff(stretch, prepend=-1))
+                for start, stop in zip(starts, np.append(starts[1:], len(stretch))):
+                    writers[int(stretch[start])].write_table(table.slice(start, stop - start))
+
+    def _placed(self, part: pa.Table, first: int) -> pa.Table:
+        """The records that are published, sorted by their places, without dictionaries of their own."""
+        place = self.place_of[first : first + len(part)]
+        order = np.argsort(place, kind="stable")
+        order = order[np.searchsorted(place[order], 0) :]
+        kinds = [f.type.value_type if pa.types.is_dictionary(f.type) else f.type for f in part.schema]
+        fields = [field.with_type(kind) for field, kind in zip(part.schema, kinds)]
+        columns = [take_records(column, order) for column in part.cast(pa.schema(fields)).columns]
+        schema = pa.schema([*fields, pa.field("place", pa.int64())])
+        return pa.Table.from_arrays([*columns, pa.array(place[order])], schema=schema)
 
 
 def _writer(stack: ExitStack, path: Path, schema: pa.Schema) -> Any:
@@ -230,35 +224,11 @@ def _writer(stack: ExitStack, path: Path, schema: pa.Schema) -> Any:
     return stack.enter_context(pa.ipc.new_stream(file, schema))
 
 
-def _plain(table: pa.Table) -> pa.Table:
-    """The table without dictionaries, of which every part may have others."""
-    kinds = [f.type.value_type if pa.types.is_dictionary(f.type) else f.type for f in table.schema]
-    fields = [f.with_type(kind) for f, kind in zip(table.schema, kinds)]
-    return table.cast(pa.schema(fields))
-
-
-def _with_place(table: pa.Table, place: np.ndarray) -> pa.Table:
-    """The records that are published, sorted by their places, which are the last column."""
-    order = np.argsort(place, kind="stable")
-    order = order[np.searchsorted(place[order], 0) :]
-    columns = [take_records(column, order) for column in table.columns]
-    fields = [*table.schema, pa.field("place", pa.int64())]
-    return pa.Table.from_arrays([*columns, pa.array(place[order])], schema=pa.schema(fields))
-
-
-def _by_stretch(table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
-    """The parts of a sorted table that belong to each stretch."""
-    stretch = table.column(table.num_columns - 1).to_numpy() // ROWS
-    starts = np.flatnonzero(np.diff(stretch, prepend=-1))
-    for start, stop in zip(starts, np.append(starts[1:], len(stretch))):
-        yield int(stretch[start]), table.slice(start, stop - start)
-
-
-def _picked_up(path: Path, schema: pa.Schema) -> pa.RecordBatch:
+def _picked_up(path: Path) -> pa.RecordBatch:
     """The records of a draft in their order, without their places."""
     with pa.OSFile(str(path), "rb") as file:
         table = pa.ipc.open_stream(file).read_all()
     order = np.argsort(table.column(table.num_columns - 1).to_numpy(), kind="stable")
     columns = [take_records(column, order).combine_chunks() for column in table.columns[:-1]]
     arrays = [c.chunk(0) if isinstance(c, pa.ChunkedArray) else c for c in columns]
-    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(list(schema)[:-1]))
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(list(table.schema)[:-1]))

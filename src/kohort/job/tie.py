@@ -7,7 +7,7 @@ import hmac
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -182,25 +182,6 @@ def _binary(hashes: np.ndarray) -> pa.Array:
     return pa.Array.from_buffers(pa.binary(HASH_BYTES), len(hashes), [None, buffer])
 
 
-class Untied:
-    """A table, and a release of it, without a ledger."""
-
-    standing: ClassVar[Standing | None] = None
-    cautions: ClassVar[tuple[Caution, ...]] = ()
-
-    def settled(self, recoding: Recoding, published: Published, *, compared: bool = False) -> Untied:
-        """The release in the ledger."""
-        return self
-
-    def beside_alone(self, prepared: Prepared, solver: Solver, clock: Clock) -> Untied:
-        """The same beside the cost of a release on its own."""
-        return self
-
-    def facts(self, cost: float) -> dict[str, Any] | None:
-        """What the certificate and the report say of all releases together."""
-        return None
-
-
 @dataclass(frozen=True, eq=False)
 class Tie:
     """A table beside the ledger of earlier releases, before it is published."""
@@ -338,12 +319,10 @@ _ONLY_VALUES = Caution(
 )
 
 
-def tie_to_ledger(prepared: Prepared) -> Tie | Untied:
-    """A table tied to the ledger of its request, if there is one."""
+def tie_to_ledger(prepared: Prepared) -> Tie:
+    """A table tied to the ledger of its request."""
     request = prepared.request
-    if request.ledger is None:
-        return Untied()
-    assert request.key is not None
+    assert request.key is not None and request.ledger is not None
     _refuse_other_promises(prepared, request.ledger)
     return Tie(prepared, request.ledger, known_people(prepared, request.ledger, request.key))
 

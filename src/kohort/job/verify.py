@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -53,7 +52,7 @@ def verify_published(prepared: Prepared, published: Published) -> Verification:
         prepared.request,
         original,
         hierarchies=prepared.sensitive_hierarchies,
-        population=_population(prepared.request, prepared.roles.having("quasi-identifier")),
+        population=_population(prepared.request, prepared.roles),
     )
 
 
@@ -77,38 +76,6 @@ def verify_release(
     """
     if not request.models and request.km is None:
         raise InputError("The spec promises nothing: privacy has no k and no other model.")
-    _refuse_incomplete(request, original, events, original_events)
-    joined = JoinedTables(published) if events is None else _joined(published, events, request)
-    shown = joined.table
-    _refuse_unknown(shown, request)
-    known = None if original is None else _original(original, original_events, request, order, rows)
-    if known is not None:
-        known = replace(known, counterfeits=counterfeits)
-    return verify(
-        shown,
-        request,
-        known,
-        hierarchies=_sensitive_hierarchies(shown, request),
-        eventless=joined.eventless,
-        population=_population(request, request.roles.having("quasi-identifier")),
-        checks=joined.checks,
-    )
-
-
-def _population(request: Statement, names: Sequence[str]) -> tuple[Attribute, ...]:
-    """The quasi-identifiers of the population that promises name; values that a hierarchy lacks fit `*`."""
-    everybody = population_of(request.models)
-    if everybody is None:
-        return ()
-    everybody.require(names)
-    lenient = request.with_columns(on_missing=dict.fromkeys(names, "suppress"))
-    return build_attributes(everybody, lenient, Roles(dict.fromkeys(names, "quasi-identifier")))
-
-
-def _refuse_incomplete(
-    request: Statement, original: Table | None, events: Table | None, original_events: Table | None
-) -> None:
-    """Refuse one table of two, and two tables where the spec asks for one."""
     if (request.events is None) != (events is None):
         raise InputError(
             "The spec asks for a table of events beside that of people: give both tables of the release."
@@ -117,59 +84,75 @@ def _refuse_incomplete(
         )
     if events is not None and (original is None) != (original_events is None):
         raise InputError("The original is two tables, people and events: give both of them, or none.")
+    joined = _joined(published, events, request)
+    shown, items = joined.table, [] if request.items is None else [request.items.column]
+    for name in (*request.roles.having("quasi-identifier"), *items):
+        if name not in shown.names:
+            raise InputError(
+                f"The release has no column {name!r}, which the spec names as a quasi-identifier. "
+                f"{did_you_mean(name, shown.names)}"
+            )
+    known = None
+    if original is not None:
+        found = _original(original, original_events, request)
+        known = replace(found, rows=rows, order=order, counterfeits=counterfeits)
+    return verify(
+        shown,
+        request,
+        known,
+        hierarchies=_sensitive_hierarchies(shown, request),
+        eventless=joined.eventless,
+        population=_population(request, request.roles),
+        checks=joined.checks,
+    )
 
 
-def _joined(people: Table, events: Table, request: Statement) -> JoinedTables:
-    assert request.events is not None
+def _population(request: Statement, roles: Roles) -> tuple[Attribute, ...]:
+    """The quasi-identifiers of the population that promises name; values that a hierarchy lacks fit `*`."""
+    everybody = population_of(request.models)
+    if everybody is None:
+        return ()
+    names = roles.having("quasi-identifier")
+    everybody.require(names)
+    lenient = request.with_columns(on_missing=dict.fromkeys(names, "suppress"))
+    return build_attributes(everybody, lenient, Roles(dict.fromkeys(names, "quasi-identifier")))
+
+
+def _joined(people: Table, events: Table | None, request: Statement) -> JoinedTables:
+    """The table, or people and their events as one."""
+    if events is None or request.events is None:
+        return JoinedTables(people)
     items = None if request.items is None else request.items.column
     return join_tables(people, events, request.events.key, items)
 
 
-def _refuse_unknown(published: Table, request: Statement) -> None:
-    items = [] if request.items is None else [request.items.column]
-    for name in (*request.roles.having("quasi-identifier"), *items):
-        if name not in published.names:
-            raise InputError(
-                f"The release has no column {name!r}, which the spec names as a quasi-identifier. "
-                f"{did_you_mean(name, published.names)}"
-            )
-
-
-def _original(
-    original: Table,
-    events: Table | None,
-    request: Statement,
-    order: np.ndarray | None,
-    rows: np.ndarray | None,
-) -> Original:
-    table = original
-    if events is not None:
-        assert request.events is not None
+def _original(original: Table, events: Table | None, request: Statement) -> Original:
+    tables = [original] if events is None else [original, events]
+    if events is not None and request.events is not None:
         listed = None if request.items is None else request.items.column
         request.events.refuse_wrong_columns(original.names, events.names, request.roles, listed)
-        joined = _joined(original, events, request)
+    joined = _joined(original, events, request)
+    if request.events is not None:
         people, of_people, _ = joined.checks
         for check in [people] if request.events.orphans == "drop" else [people, of_people]:
             if not check.holds:
                 raise InputError(f"The original does not fit together. {check.detail}")
-        table = joined.table
-    roles = settled_roles(table, request)
-    refuse_nulls([original] if events is None else [original, events], request, roles)
-    attributes = build_attributes(table, request, roles)
-    items, treatments = items_problem(table, request), request.treatments
-    return Original(table, roles, attributes, items, rows=rows, order=order, treatments=treatments)
+    roles = settled_roles(joined.table, request)
+    refuse_nulls(tables, request, roles)
+    attributes, items = build_attributes(joined.table, request, roles), items_problem(joined.table, request)
+    return Original(joined.table, roles, attributes, items, treatments=request.treatments)
 
 
 def _sensitive_hierarchies(published: Table, request: Statement) -> dict[str, Hierarchy]:
     """Hierarchies of sensitive columns, over the values that are published."""
     found = {}
-    for name in {model.attribute for model in request.models if model.attribute}:
-        source = request.hierarchies.get(name)
-        if source is not None:
-            column = published.column(name)
-            hierarchy = source if isinstance(source, Hierarchy) else source.build(column)
-            check(hierarchy, column).raise_if_broken(name)
-            if column.has_null and None not in hierarchy.leaf_of:
-                hierarchy = hierarchy.with_leaves([None], hidden=False)
-            found[name] = hierarchy
+    for name in {model.attribute for model in request.models}:
+        if (source := request.hierarchies.get(name)) is None:
+            continue
+        column = published.column(name)
+        hierarchy = source if isinstance(source, Hierarchy) else source.build(column)
+        check(hierarchy, column).raise_if_broken(name)
+        if column.has_null and None not in hierarchy.leaf_of:
+            hierarchy = hierarchy.with_leaves([None], hidden=False)
+        found[name] = hierarchy
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +44,8 @@ class Recoding(ABC):
     items      how the items of each record are published; None where there is no column of items
     class_of_record, class_size  the class within which the items of each record are published, None: all are
                one class; and the least class size that the table was given for their sake
+    parts      the solved problems over people whose bounds together are one for all records; else empty
+    counterfeits  records beside those of the table, which are nobody's
     """
 
     withheld: np.ndarray
@@ -58,6 +60,8 @@ class Recoding(ABC):
     items: ItemNodes | None = None
     class_of_record: np.ndarray | None = None
     class_size: int | None = None
+    parts: Sequence[Any] = ()
+    counterfeits: Sized = ()
 
     @abstractmethod
     def apply(self, attribute: Attribute) -> PublishedColumn:

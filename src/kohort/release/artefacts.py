@@ -420,9 +420,11 @@ class LedgerEntry(Artefact):
 
 def ledger_for(path: str | Path | None, key: bytes | None, person: str | None) -> Ledger | None:
     """The ledger that a release is to be a part of: read, or new where there is no such file; None: none."""
+    if path is None:
+        return None
     from kohort.io.ledger_file import open_ledger
 
-    return None if path is None else open_ledger(path, key, person)
+    return open_ledger(path, key, person)
 
 
 ARTEFACTS: tuple[type[Artefact], ...] = (

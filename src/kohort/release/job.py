@@ -9,30 +9,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from kohort.algorithms import ALGORITHMS, Progress, Stop
+from kohort.algorithms import ALGORITHMS, Progress, Solver, Stop
 from kohort.errors import InternalError
 from kohort.job.choose import Choice, choose
-from kohort.job.counterfeits import n_counterfeits, refuse_counterfeits, with_counterfeits
 from kohort.job.figures import checked_figures, extreme_caution, release_notes
 from kohort.job.items import ItemsPart
 from kohort.job.order import PublishedOrder, settle_order
 from kohort.job.prepare import Prepared, prepare, sample_of
 from kohort.job.publish import Published, publish, refuse_dropping
 from kohort.job.solve import Attempt, Clock, Solution, promised_by_k, solve, solve_within_limits, tries
-from kohort.job.tie import tie_to_ledger
 from kohort.job.verify import verify_published
 from kohort.problem.problem import Problem
+from kohort.recoding.recoding import Recoding
 from kohort.release.origin import Origin
 from kohort.release.release import Release
 from kohort.statement import Statement
 from kohort.tables.source import Source, refuse_cluster
 from kohort.tables.table import Table
-from kohort.verification import Verification
+from kohort.verification import Caution, Verification
 
 if TYPE_CHECKING:
     from kohort.algorithms.again.standing import Standing
+    from kohort.job.tie import Tie
 
 
 def release_of(
@@ -84,7 +84,7 @@ def make_release(
     with _steps(dataset, request, clock) as steps:
         with clock("code"):
             prepared = steps.prepare(dataset, request, events)
-            tie = tie_to_ledger(prepared)
+            tie = _tie(prepared)
             choice = steps.choose(prepared, tie.standing)
         problem, solution, published = steps.solve(prepared, choice, clock)
         if not published.n_records:
@@ -144,7 +144,10 @@ class Steps:
     def prepare(self, dataset: Table, request: Statement, events: Table | None) -> Prepared:
         """The table, and what is asked of it, in codes."""
         prepared = prepare(sample_of(dataset, request), request, events)
-        refuse_counterfeits(prepared)
+        if request.counterfeits:
+            from kohort.job.counterfeits import refuse_counterfeits
+
+            refuse_counterfeits(prepared)
         return prepared
 
     def choose(self, prepared: Prepared, standing: Standing | None) -> Choice:
@@ -163,7 +166,7 @@ class Steps:
             choice.solver.refuse(problem)  # of another k, if there is one
             solution = solve(problem, choice, request, clock)
             with clock("apply"):
-                published = publish(*with_counterfeits(prepared, solution.recoding))
+                published = publish(*_filled(prepared, solution.recoding))
             return problem, solution, replace(published, counterfeits=n_counterfeits(solution.recoding))
 
         return solve_within_limits(prepared, attempt) if several else attempt(prepared.problem)
@@ -172,11 +175,52 @@ class Steps:
         self, prepared: Prepared, solution: Solution, published: Published
     ) -> tuple[Published, PublishedOrder]:
         """The published table in its order."""
-        return settle_order(with_counterfeits(prepared, solution.recoding)[0], published)
+        return settle_order(_filled(prepared, solution.recoding)[0], published)
 
     def verify(self, prepared: Prepared, published: Published) -> tuple[Published, Verification]:
         """The verdict on the published table and its costs."""
         return published, verify_published(prepared, published)
+
+
+def n_counterfeits(recoding: Recoding) -> int:
+    """How many counterfeits a recoding publishes."""
+    return len(recoding.counterfeits)
+
+
+def _filled(prepared: Prepared, recoding: Recoding) -> tuple[Prepared, Recoding]:
+    """The table and its recoding with the counterfeits, if there are any."""
+    if not len(recoding.counterfeits):
+        return prepared, recoding
+    from kohort.job.counterfeits import with_counterfeits
+
+    return with_counterfeits(prepared, recoding)
+
+
+class Untied:
+    """A table, and a release of it, without a ledger: what `kohort.job.tie` has of one with a ledger."""
+
+    standing: ClassVar[Standing | None] = None
+    cautions: ClassVar[tuple[Caution, ...]] = ()
+
+    def settled(self, recoding: Recoding, published: Published, *, compared: bool = False) -> Untied:
+        """The release in the ledger."""
+        return self
+
+    def beside_alone(self, prepared: Prepared, solver: Solver, clock: Clock) -> Untied:
+        """The same beside the cost of a release on its own."""
+        return self
+
+    def facts(self, cost: float) -> dict[str, Any] | None:
+        """What the certificate and the report say of all releases together."""
+        return None
+
+
+def _tie(prepared: Prepared) -> Tie | Untied:
+    if prepared.request.ledger is None:
+        return Untied()
+    from kohort.job.tie import tie_to_ledger
+
+    return tie_to_ledger(prepared)
 
 
 def _refuse_failed(published: Published, found: Verification) -> None:

@@ -14,14 +14,11 @@ from kohort.errors import InputError
 from kohort.files.atomic import Outputs
 from kohort.io.data_files import read_data, refuse_options_of_files, table_of
 from kohort.io.databases import DatabaseTable, is_url
-from kohort.io.databases.records import DatabaseBatches
 from kohort.io.read_spec import files_of, parse_spec, read_spec
 from kohort.io.tables import bytes_in_memory, hold, open_in_batches
 from kohort.job.public import sha256_of_files
-from kohort.job.streaming import columns_to_read, why_not_streamed
 from kohort.statement import Statement
 from kohort.statement.columns import hierarchy_of
-from kohort.statement.from_keywords import from_keywords, proposed_hierarchies, spelled_out
 from kohort.statement.items import BasketShape
 from kohort.statement.words import File
 from kohort.tables.batches import BatchTable
@@ -151,6 +148,8 @@ def open_original(
     large = "" if shape else too_large_to_hold(bytes_in_memory(path))
     if not large:
         return read_data(path, shape, **reading)
+    from kohort.job.streaming import columns_to_read, why_not_streamed
+
     opened = why_not_streamed(request) or open_in_batches(path, **reading)
     if isinstance(opened, str):
         note = f"The file was read into memory as a whole, although {large}: {opened}."
@@ -178,6 +177,9 @@ def _open_database(
     reading: dict[str, Any],
 ) -> Source:
     """The records of a database: in memory as long as there is room for them, else in batches."""
+    from kohort.io.databases.records import DatabaseBatches
+    from kohort.job.streaming import columns_to_read, why_not_streamed
+
     refuse_options_of_files(shape, reading)
     refuse_cluster(request.engine)
     why = why_not_streamed(request)
@@ -208,6 +210,8 @@ def table_and_statement(
 
     keywords  those of `kohort.anonymize`, where there is no spec
     """
+    from kohort.statement.from_keywords import from_keywords, proposed_hierarchies, spelled_out
+
     if (spec is None) != bool(keywords):
         raise InputError("Say what is asked by a spec, or by keywords such as quasi_identifiers and k.")
     for name in ("events", "ledger", "key"):

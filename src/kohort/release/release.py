@@ -16,12 +16,9 @@ from kohort.files.atomic import Outputs
 from kohort.io.databases import DatabaseTable
 from kohort.job.figures import gap_to
 from kohort.job.items import ItemsPart
-from kohort.job.maps import Maps, maps_of
 from kohort.job.order import PublishedOrder
 from kohort.job.public import HoldsOriginal, committed, public_version
 from kohort.job.publish import Published
-from kohort.job.sides import BeforeAfter, before_after
-from kohort.job.tie import TiedRelease, Untied
 from kohort.job.two_files import OneFile, TwoFiles
 from kohort.problem.problem import Problem
 from kohort.problem.roles import Roles
@@ -38,13 +35,17 @@ from kohort.release.artefacts import (
 )
 from kohort.release.facts import release_facts
 from kohort.release.origin import Origin
-from kohort.release.targets import Target, target_of
 from kohort.statement import Statement
 from kohort.tables.table import Table
 from kohort.verification import Claim, Verdict
 
 if TYPE_CHECKING:
     from kohort.data.numeric_labels import How, Star
+    from kohort.job.maps import Maps
+    from kohort.job.sides import BeforeAfter
+    from kohort.job.tie import TiedRelease
+    from kohort.release.job import Untied
+    from kohort.release.targets import Target
     from kohort.report.summary import Summary
 
 Version = Literal["internal", "public"]
@@ -154,6 +155,8 @@ class Release(HoldsOriginal):
             from kohort.job.spark.sides import counted_sides
 
             return counted_sides(self)
+        from kohort.job.sides import before_after
+
         return before_after(self)
 
     @property
@@ -272,6 +275,8 @@ class Release(HoldsOriginal):
 
     def value_maps(self, spec_sha256: str | None = None) -> Maps:
         """The maps of every value; refused unless a value is published alike wherever it occurs."""
+        from kohort.job.maps import maps_of
+
         maps = maps_of(self.request, self.problem, self.recoding, algorithm=self.algorithm)
         return replace(maps, spec_sha256=spec_sha256)
 
@@ -345,6 +350,8 @@ class Release(HoldsOriginal):
             from kohort.release.on_spark import ClusterTarget
 
             return ClusterTarget(str(out), events, named=self.dataset.files is not None)
+        from kohort.release.targets import target_of
+
         return target_of(out, events)
 
     def to_csv(self, path: str | Path) -> None:

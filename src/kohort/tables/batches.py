@@ -70,7 +70,8 @@ class BatchTable(Table):
         return self.batches.whole()
 
     def _coded(self, name: str) -> Column:
-        self._hold(name)
+        if name not in self.held:
+            self.held |= self._read([name])[1]
         self.held[name] = self.held[name].sorted()
         return self.held[name].column(name, apart=self._missing_texts(name))
 
@@ -94,16 +95,15 @@ class BatchTable(Table):
         place = np.empty(len(rows), dtype=np.int64)
         place[order] = np.arange(len(rows))
         for name in others:
-            values = pa.concat_arrays([_plain(part.column(name)) for part in parts])
+            columns = [part.column(name) for part in parts]
+            if pa.types.is_dictionary(columns[0].type):  # each batch may have another dictionary
+                columns = [column.cast(column.type.value_type) for column in columns]
+            values = pa.concat_arrays([chunk for column in columns for chunk in column.chunks])
             found[name] = take_records(values, place)
         return found
 
     def field(self, name: str) -> pa.Field:
         return self.batches.schema.field(name)
-
-    def _hold(self, name: str) -> None:
-        if name not in self.held:
-            self.held |= self._read([name])[1]
 
     def _read(
         self, names: Sequence[str], texts: Sequence[str] = (), seen: Seen | None = None
@@ -139,19 +139,12 @@ class BatchTable(Table):
                     return
 
 
-def _plain(values: pa.ChunkedArray) -> pa.Array:
-    """The values in one chunk, without a dictionary: each batch may have another."""
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
-    return pa.concat_arrays(values.chunks)
-
-
 class PublishedTable(Table):
     """A published table whose original is in batches: what replaces its columns, and those that are held.
 
     Any other column is handed on as it is, batch by batch; whoever asks for it has it read.
 
-    replaced  per column that is changed its new values; None: it is not published
+    replaced  per column that is changed its new values
     rows      the records that are published, in this order; None: all of them, as they came
     """
 
@@ -159,7 +152,7 @@ class PublishedTable(Table):
         self,
         original: BatchTable,
         names: Sequence[str],
-        replaced: Mapping[str, pa.Array | None],
+        replaced: Mapping[str, pa.Array],
         rows: np.ndarray | None,
     ) -> None:
         self.original = original
@@ -175,21 +168,22 @@ class PublishedTable(Table):
     def stored(self, name: str) -> StoredValues:
         """The published values of a column that is replaced, or held of the original."""
         if name not in self._stored:
-            replaced = self.replaced.get(name)
-            if replaced is None:
+            if name in self.replaced:
+                values = StoredValues.of(self.replaced[name])
+            else:
                 self.original.column(name)  # held from now on
-            values = self.original.held[name] if replaced is None else StoredValues.of(replaced)
+                values = self.original.held[name]
             self._stored[name] = values.at(self.rows)
         return self._stored[name]
 
     def arrow(self, name: str) -> pa.ChunkedArray:
-        if self.replaced.get(name) is not None or name in self.original.held:
+        if name in self.replaced or name in self.original.held:
             return pa.chunked_array([self.stored(name).arrow()])
         values = self.original.arrow(name)
         return values if self.rows is None else take_records(values, self.rows)
 
     def taken(self, name: str, rows: np.ndarray) -> pa.ChunkedArray | pa.Array:
-        if self.replaced.get(name) is not None:
+        if name in self.replaced:
             return self.stored(name).taken(rows)
         return self.original.taken(name, rows if self.rows is None else self.rows[rows])
 
@@ -200,7 +194,7 @@ class PublishedTable(Table):
         return frozenset() if name in self.replaced else self.original._missing_texts(name)
 
     def value_codes(self, name: str) -> np.ndarray:
-        if self.replaced.get(name) is None and name not in self.original.held:
+        if name not in self.replaced and name not in self.original.held:
             return super().value_codes(name)
         stored = self.stored(name)
         used = stored.counts[:-1] > 0
@@ -212,11 +206,8 @@ class PublishedTable(Table):
     def formulas_in(self, name: str) -> int:
         if self.rows is None and name in self.original.formulas:
             return self.original.formulas[name]
-        return super().formulas_in(name) if holds_texts(self._type(name)) else 0
-
-    def _type(self, name: str) -> pa.DataType:
-        replaced = self.replaced.get(name)
-        return self.field(name).type if replaced is None else replaced.type
+        kind = self.replaced[name].type if name in self.replaced else self.field(name).type
+        return super().formulas_in(name) if holds_texts(kind) else 0
 
     def hands_on(self, name: str, other: Table) -> bool:
         return other is self.original and name not in self.original.held and name not in self.replaced

@@ -62,7 +62,7 @@ class Auto(Builder):
             return Choice(Order(), "neighbours in order", "its categories have an order")
         if column.numbers is not None:
             return _for_numbers(column, column.numbers)
-        if _are_codes(values):
+        if len(set(map(len, values))) == 1 and all(map(_CODE.fullmatch, values)):
             return Choice(Mask(), "masks from the right", "its values are codes of equal length")
         return Choice(
             ByFrequency(), "groups that join rare values first", "its values are names without an order"
@@ -144,10 +144,6 @@ def _round_widths(span: float, n_values: int) -> tuple[int | float, ...]:
         if width >= least * (1 - 1e-9) and fits and (width < span or not widths):
             widths.append((digit, e))
     return tuple(digit * 10**e if e >= 0 else float(f"{digit}e{e}") for digit, e in widths)
-
-
-def _are_codes(values: list[str]) -> bool:
-    return len({len(value) for value in values}) == 1 and all(_CODE.fullmatch(value) for value in values)
 
 
 # The `hierarchy:` of a spec.

@@ -119,31 +119,27 @@ class Mask(Builder):
     def build(self, column: Column) -> Hierarchy:
         values = values_of(column)
         length = max(len(value) for value in values)
-        if column.kind == "integer":
-            codes = [value.zfill(length) for value in values]
-        else:
-            codes = values
-        masked = self._masked_right if self.side == "right" else self._masked_left
-        paths = [(value, *masked(code, length), STAR) for value, code in zip(values, codes)]
-        return Hierarchy.from_paths(_apart_from_values(path, set(values)) for path in paths)
+        codes = [value.zfill(length) for value in values] if column.kind == "integer" else values
+        known = set(values)
+        return Hierarchy.from_paths(
+            (value, *_apart_from_values(self._masked(code, length), known), STAR)
+            for value, code in zip(values, codes)
+        )
 
-    def _masked_right(self, code: str, length: int) -> list[str]:
+    def _masked(self, code: str, length: int) -> list[str]:
         kept = range(min(len(code), length - 1), 0, -1)
-        return [code[:n] + self.char * (length - n) for n in kept]
-
-    def _masked_left(self, code: str, length: int) -> list[str]:
-        kept = range(min(len(code), length - 1), 0, -1)
+        if self.side == "right":
+            return [code[:n] + self.char * (length - n) for n in kept]
         return [self.char * (length - n) + code[-n:] for n in kept]
 
 
-def _apart_from_values(path: tuple[str, ...], values: set[str]) -> tuple[str, ...]:
-    """The path, where no mask is spelled like a value of the column: it gets the label above it added.
+def _apart_from_values(masks: Sequence[str], values: set[str]) -> list[str]:
+    """The masks, of which none is spelled like a value of the column: it gets the label above it added.
 
     A reader could not tell 1*, a value that came masked, from the mask of 12, and would have to take it
     for the wider one.
     """
-    masked = (f"{label} ({above})" if label in values else label for label, above in pairwise(path[1:]))
-    return (path[0], *masked, path[-1])
+    return [f"{label} ({above})" if label in values else label for label, above in pairwise([*masks, STAR])]
 
 
 mask = Mask

@@ -53,7 +53,8 @@ REGION_OF_COUNTRY = {code: region for region, codes in _COUNTRIES_OF_REGION.item
 # list of the codes that exist; countries are in `countries.py`.
 
 
-Parts = tuple[str | None, ...]
+Parts = tuple[str, ...]
+"""The groups of a code's pattern; one that is not in it is empty."""
 
 
 @dataclass(frozen=True)
@@ -83,30 +84,29 @@ class CodeSystem:
         if is_number and plain.isdigit():
             plain = plain.zfill(self.digits)
         found = re.fullmatch(self.pattern, plain)
-        return self.above(found.groups()) if found else None
+        return self.above(found.groups("")) if found else None
 
 
 def _uk_postcode(parts: Parts) -> tuple[str, ...]:
     area, district, sector, unit = parts
-    above = (f"{area}{district}", area or "")
-    return above if unit is None else (f"{area}{district} {sector}", *above)
+    above = (f"{area}{district}", area)
+    return (f"{area}{district} {sector}", *above) if unit else above
 
 
 def _us_zip(parts: Parts) -> tuple[str, ...]:
     place, addition = parts
-    assert place is not None
     above = (f"{place[:3]}**", f"{place[:1]}****")
-    return above if addition is None else (place, *above)
+    return (place, *above) if addition else above
 
 
 def _fr_postcode(parts: Parts) -> tuple[str, ...]:
-    place = parts[0] or ""
+    (place,) = parts
     overseas = place.startswith(("97", "98"))
     return (f"{place[:3]}**",) if overseas else (f"{place[:2]}***",)
 
 
 def _ca_postcode(parts: Parts) -> tuple[str, ...]:
-    area = parts[0] or ""
+    (area,) = parts
     return area, area[:1]
 
 
@@ -119,10 +119,9 @@ _ICD10_CHAPTERS = (
 
 def _icd10(parts: Parts) -> tuple[str, ...]:
     category, rest = parts
-    assert category is not None
     chapter = next(c for c in reversed(_ICD10_CHAPTERS) if c[:2] <= category[:2])
     above = (category, f"{category[:2]}0-{category[:2]}9", chapter)
-    return above if rest is None or len(rest) < 2 else (f"{category}.{rest[0]}", *above)
+    return above if len(rest) < 2 else (f"{category}.{rest[0]}", *above)
 
 
 _NACE_SECTIONS = (  # the first division of each section
@@ -134,29 +133,25 @@ _NACE_SECTIONS = (  # the first division of each section
 
 def _nace(parts: Parts) -> tuple[str, ...]:
     division, group, class_ = parts
-    assert division is not None
     section = next(s for s, first in reversed(_NACE_SECTIONS) if first <= int(division))
-    above = (division, section)
-    if group is None:
-        return above
-    return above if class_ is None else (f"{division}.{group}", *above)
+    groups = (f"{division}.{group}",) if class_ else ()
+    return (*groups, division, section)
 
 
 def _soc(parts: Parts) -> tuple[str, ...]:
     major, detail, addition = parts
-    assert detail is not None
     above = (f"{major}-{detail[:3]}0", f"{major}-{detail[:1]}000", f"{major}-0000")
-    return above if addition is None else (f"{major}-{detail}", *above)
+    return (f"{major}-{detail}", *above) if addition else above
 
 
 def _masked(parts: Parts) -> tuple[str, ...]:
     """Three, two and one of the digits of a code."""
-    code = parts[0] or ""
+    (code,) = parts
     return tuple(code[:kept].ljust(len(code), "*") for kept in (3, 2, 1))
 
 
 def _country(parts: Parts) -> tuple[str, ...]:
-    return (REGION_OF_COUNTRY[parts[0] or ""],)
+    return (REGION_OF_COUNTRY[parts[0]],)
 
 
 _UK_POSTCODE = r"([A-Z]{1,2})([0-9][A-Z0-9]?)(?: ?([0-9])([A-Z]{2})?)?"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
@@ -369,9 +369,13 @@ class Ranges(Builder):
                     f"Hierarchy file {self.file!r}: the ranges {_written(one)} and {_written(other)} overlap."
                 )
         shared = {path[0].low for path in paths}
-        object.__setattr__(
-            self, "paths", tuple(tuple(_parted(range_, shared) for range_ in path) for path in paths)
-        )
+
+        def parted(range_: Range) -> Range:
+            """The range without its upper end, where another range begins there."""
+            shares = range_.high in shared and range_.high > range_.low
+            return replace(range_, closed=False) if shares else range_
+
+        object.__setattr__(self, "paths", tuple(tuple(map(parted, path)) for path in paths))
 
     def build(self, column: Column) -> Hierarchy:
         values = values_of(column)
@@ -404,27 +408,12 @@ class Ranges(Builder):
         return self._labelled(self.paths[place])
 
     def _labelled(self, path: Sequence[Range]) -> tuple[str, ...]:
-        spell = _day if self.kind == "day" else _written_number
-        *below, _ = path
-        return (*(_label(range_, spell) for range_ in below), STAR)
+        def spelled(number: Decimal) -> str:
+            return str(np.datetime64(int(number), "D")) if self.kind == "day" else f"{number.normalize():f}"
 
-
-def _parted(range_: Range, starts: set[Decimal]) -> Range:
-    """The range without its upper end, where another range begins there."""
-    return replace(range_, closed=False) if range_.high in starts and range_.high > range_.low else range_
-
-
-def _label(range_: Range, spell: Callable[[Decimal], str]) -> str:
-    return f"[{spell(range_.low)}, {spell(range_.high)}{']' if range_.closed else ')'}"
+        labels = [f"[{spelled(part.low)}, {spelled(part.high)}{']' if part.closed else ')'}" for part in path]
+        return (*labels[:-1], STAR)
 
 
 def _written(range_: Range) -> str:
     return f"{range_.low},{range_.high}"
-
-
-def _written_number(number: Decimal) -> str:
-    return f"{number.normalize():f}"
-
-
-def _day(number: Decimal) -> str:
-    return str(np.datetime64(int(number), "D"))

@@ -133,11 +133,11 @@ def label_ranges(
 ) -> LabelRanges:
     """The ranges of these labels; `known` has those that cannot be read, from a hierarchy."""
     star = np.array([label == STAR for label in labels], dtype=bool)
-    parts = [() if label is None or label == STAR else _ranges(label, scale, known or {}) for label in labels]
-    low = np.array([min((a for a, _ in ranges or ()), default=np.nan) for ranges in parts])
-    high = np.array([max((b for _, b in ranges or ()), default=np.nan) for ranges in parts])
-    unreadable = sum(ranges is None for ranges in parts)
-    return LabelRanges(low, high, star, [ranges or () for ranges in parts], unreadable, scale)
+    parts = [() if label in (None, STAR) else _ranges(str(label), scale, known or {}) for label in labels]
+    low = np.array([min((a for a, _ in ranges), default=np.nan) for ranges in parts])
+    high = np.array([max((b for _, b in ranges), default=np.nan) for ranges in parts])
+    unreadable = sum(not ranges and label not in (None, STAR) for label, ranges in zip(labels, parts))
+    return LabelRanges(low, high, star, parts, unreadable, scale)
 
 
 def _written(label: str) -> list[str]:
@@ -149,12 +149,12 @@ def _written(label: str) -> list[str]:
     return found
 
 
-def _ranges(label: str, scale: Scale, known: Mapping[str, Range]) -> tuple[Range, ...] | None:
-    """The ranges of a label, one per member of a set; None if it cannot be read."""
+def _ranges(label: str, scale: Scale, known: Mapping[str, Range]) -> tuple[Range, ...]:
+    """The ranges of a label, one per member of a set; none if it cannot be read."""
     found = [_range(member, scale) for member in _members(label)]
-    if not found or None in found:
-        return (known[label],) if label in known else None
-    return tuple(found)  # type: ignore[arg-type]
+    if found and not np.isnan(found).any():
+        return tuple(found)
+    return (known[label],) if label in known else ()
 
 
 def _members(label: str) -> list[str]:
@@ -169,25 +169,20 @@ def _members(label: str) -> list[str]:
     return fields
 
 
-def _range(text: str, scale: Scale) -> Range | None:
-    """The least and the greatest value of a value, a period, an interval or an open end."""
+def _range(text: str, scale: Scale) -> Range:
+    """The least and the greatest value of a value, a period, an interval or an open end; NaN for others."""
     ends, opened = interval_ends(text), _OPEN.fullmatch(text)
     if ends is not None:
-        low, high = _value(ends.low, scale), _value(ends.high, scale)
-        if low is None or high is None:
-            return None
-        return _first(low, scale), max(_last(high, scale, closed=ends.closed), low)
+        low = _value(ends.low, scale)
+        return _first(low, scale), max(_last(_value(ends.high, scale), scale, closed=ends.closed), low)
     if opened is not None:
-        limit = _value(opened[2], scale)
-        if limit is None:
-            return None
-        above = opened[1] == ">="
+        limit, above = _value(opened[2], scale), opened[1] == ">="
         return (_first(limit, scale), np.inf) if above else (-np.inf, _last(limit, scale, closed=False))
-    value = _value(text, scale)
     if scale in ("date", "datetime") and (days := days_of_period(text)) is not None:
-        first, last = ((day - _EPOCH) * DAY for day in days)
-        return float(first), float(last) if scale == "date" else float(last + DAY)
-    return None if value is None else (value, value)
+        first, last = (float((day - _EPOCH) * DAY) for day in days)
+        return first, last if scale == "date" else last + DAY
+    value = _value(text, scale)
+    return value, value
 
 
 def _first(low: float, scale: Scale) -> float:
@@ -202,13 +197,13 @@ def _last(high: float, scale: Scale, *, closed: bool) -> float:
     return high - DAY if scale == "date" and not closed else high
 
 
-def _value(text: str, scale: Scale) -> float | None:
-    """A number, or the microseconds since 1970 of a date or time; None for any other text."""
+def _value(text: str, scale: Scale) -> float:
+    """A number, or the microseconds since 1970 of a date or time; NaN for any other text."""
     if scale in ("integer", "float"):
         found = place_of(text, scale)
-        return None if found is None or not np.isfinite(float(found)) else float(found)
+        return np.nan if found is None or not np.isfinite(float(found)) else float(found)
     try:
         moment = moment_of_text(f"{text} 00:00" if DATE_TEXT.fullmatch(text) else text)
     except ValueError:
-        return None
-    return None if moment is None else moment / 1000
+        return np.nan
+    return np.nan if moment is None else moment / 1000

@@ -158,13 +158,14 @@ def _cell_writer(book: Any, sheet: Any, kind: pa.DataType) -> Callable[[int, int
         return sheet.write_number
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return lambda row, column, value: _write_float(sheet, row, column, float(value))
-    if pa.types.is_date(kind):
-        return _date_writer(sheet, book.add_format({"num_format": "yyyy-mm-dd"}))
-    if pa.types.is_timestamp(kind):
-        return _date_writer(sheet, book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"}))
-    if pa.types.is_time(kind):
-        clock = book.add_format({"num_format": "hh:mm:ss"})
-        return lambda row, column, value: sheet.write_datetime(row, column, value, clock)
+    for is_such, form in (
+        (pa.types.is_date, "yyyy-mm-dd"),
+        (pa.types.is_timestamp, "yyyy-mm-dd hh:mm:ss"),
+        (pa.types.is_time, "hh:mm:ss"),
+    ):
+        if is_such(kind):
+            style = book.add_format({"num_format": form})
+            return lambda row, column, value: sheet.write_datetime(row, column, value, style)
     return lambda row, column, value: sheet.write_string(row, column, str(value))
 
 
@@ -182,10 +183,6 @@ class _AllDigits(float):
 
     def __format__(self, form: str) -> str:
         return float.__repr__(self)
-
-
-def _date_writer(sheet: Any, style: Any) -> Callable[[int, int, Any], int]:
-    return lambda row, column, value: sheet.write_datetime(row, column, value, style)
 
 
 def _is_unfit(column: pa.ChunkedArray) -> bool:
@@ -389,8 +386,11 @@ class _Search:
                 self.flaws.errors[self._column] += 1
         elif self._tag == "f":
             self._formula = True
-        elif self._tag == "mergeCell" and _is_area(attributes.get("ref", "")):
-            self.flaws.merged.append(attributes["ref"])
+        elif self._tag == "mergeCell":
+            area = attributes.get("ref", "")
+            first, _, last = area.partition(":")
+            if last not in ("", first):  # of more than one cell
+                self.flaws.merged.append(area)
 
     def text(self, text: str) -> None:
         self._result |= self._tag == "v" and bool(text.strip())
@@ -399,12 +399,6 @@ class _Search:
         self._tag = ""
         if _plain(name) == "c" and self._formula and not self._result:
             self.flaws.uncalculated[self._column] += 1
-
-
-def _is_area(reference: str) -> bool:
-    """Whether a reference is of more than one cell."""
-    first, _, last = reference.partition(":")
-    return bool(last) and first != last
 
 
 def _plain(name: str) -> str:

@@ -16,8 +16,8 @@ from kohort.algorithms.mondrian.region_records import PeopleView, counts_of_tall
 from kohort.data.column import code_column
 from kohort.errors import InputError, UnsupportedError, counted
 from kohort.job.prepare import Prepared, prepare
-from kohort.job.spark.records import PERSON, counted_values
-from kohort.problem.promises import ClassCounts, Model, PeopleTally, PersonCells, RiskLimit
+from kohort.job.spark.coding import PERSON, PERSON_CELLS, cells_batch, counted_values, tallied
+from kohort.problem.promises import ClassCounts, Model, RiskLimit
 from kohort.problem.promises.exact import INT64_MAX
 from kohort.problem.sensitive import SensitiveAttribute
 from kohort.problem.units import PeopleElsewhere
@@ -25,46 +25,6 @@ from kohort.statement import Statement
 from kohort.tables.spark import SparkTable, quoted
 from kohort.tables.spark_session import spark_failures
 from kohort.treatments.identifiers import pseudonyms
-
-PERSON_CELLS = "view long, class long, person long, value long, n long"
-
-
-def numbers_batch(**columns: np.ndarray) -> pa.RecordBatch:
-    """Whole numbers as Spark takes them."""
-    return pa.RecordBatch.from_pydict({n: pa.array(found.astype(np.int64)) for n, found in columns.items()})
-
-
-def cells_batch(view: int, cells: PersonCells, people: np.ndarray) -> pa.RecordBatch:
-    """What people have in some records, as Spark takes it; `people` are those that the cells number."""
-    found = {"view": np.full(len(cells.records), view), "class": cells.class_of}
-    person, value = people[cells.person_of], cells.value_of
-    return numbers_batch(**found, person=person, value=value, n=cells.records)
-
-
-def tallied(cells: Any, views: Sequence[PeopleView], n_classes: int) -> list[PeopleTally]:
-    """The people of all classes by value, for each view, given a dataframe of what they have.
-
-    All that a person has is brought to one place. What comes to the driver is a row for each view, class,
-    value and number of records that somebody has: it does not grow with the number of people.
-    """
-    import pyspark.sql.functions as F
-    from pyspark.sql import Window
-
-    whose = ["view", "class", "person"]
-    of_values = cells.repartition(*whose).groupBy(*whose, "value").agg(F.sum("n").alias("n"))
-    total = F.sum("n").over(Window.partitionBy(*whose)).alias("total")
-    kinds = of_values.select("view", "class", "value", "n", total).groupBy("view", "class", "value", "total")
-    found = kinds.agg(F.count("*").alias("people"), F.sum("n").alias("records")).toArrow()
-    order = [(name, "ascending") for name in ("view", "class", "value", "total")]
-    found = found.sort_by(order)
-    view = found.column("view").to_numpy()
-    names = ("class", "value", "total", "people", "records")
-    columns = np.array([found.column(name).to_numpy() for name in names])
-    tallies = []
-    for place, asked in enumerate(views):
-        class_of, value_of, of_person, people, records = columns[:, view == place]
-        tallies.append(PeopleTally(class_of, value_of, of_person, people, records, n_classes, asked.n_values))
-    return tallies
 
 
 def with_people(frame: Any, name: str, seed: int) -> tuple[Any, int]:

@@ -9,18 +9,19 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from kohort.algorithms import Run
+from kohort.algorithms import ALGORITHMS, Algorithm, Run
 from kohort.data.column import Column
 from kohort.errors import UnsupportedError
 from kohort.job.choose import Choice
 from kohort.job.publish import Published, broken_by, labelled
+from kohort.job.spark.coding import ORIGINAL, PERSON, Coder, counted_values, runs
 from kohort.job.spark.prepare import SparkPrepared
-from kohort.job.spark.records import ORIGINAL, PERSON, Coder, counted_values, runs
 from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
 from kohort.problem.units import Units
@@ -117,6 +118,7 @@ def dealt_by_class(
 
 
 def _compact(table: pa.Table) -> pa.Table:
+    """The same records with dictionaries of those labels alone that occur."""
     for place, field in enumerate(table.schema):
         if pa.types.is_dictionary(field.type):
             column = compact_dictionary(table.column(place).chunk(0)).cast(LABELS)
@@ -166,36 +168,26 @@ class Arrangement:
         kinds = {field.name: field.dataType for field in frame.schema.fields}
         quasi = [attribute.name for attribute in self.coder.attributes]
         kinds |= {f"{ORIGINAL}{number}": kinds[name] for number, name in enumerate(quasi)}
-        return (
-            kinds
-            | dict.fromkeys([*quasi, *self.masked], StringType())
-            | {PERSON: LongType(), ROW: LongType()}
-        )
+        texts = dict.fromkeys([*quasi, *self.masked], StringType())
+        return kinds | texts | {PERSON: LongType(), ROW: LongType()}
 
     def parts(self, batches: Batches) -> Iterator[tuple[int, pa.Table]]:
         """The parts that were dealt out to a partition: published columns, and those that are hidden."""
-        for part, table in gathered(batches):
-            yield part, self._arranged(table)
-
-    def _arranged(self, table: pa.Table) -> pa.Table:
-        columns: dict[str, Any] = {}
         places = self.coder.originals
-        for name in [*self.names, *self.hidden]:
-            if name in self.masked:
-                zeros = pa.array(np.zeros(len(table), dtype=np.uint8))
-                columns[name] = pa.DictionaryArray.from_arrays(zeros, pa.array([MASK]))
-            elif name in places:
-                columns[name] = dictionary_of_places(table.column(name).to_numpy(), places[name].given)
-            else:
-                columns[name] = _in_one(table.column(name))
-        shown = (columns[name] for name in self.names)
-        order = np.argsort(hashed_rows(shown, len(table), self.seed), kind="stable")
-        return pa.table(columns).take(pa.array(order)).combine_chunks()
-
-
-def _in_one(column: pa.ChunkedArray) -> pa.Array:
-    whole = column.combine_chunks()
-    return whole if isinstance(whole, pa.Array) else whole.chunk(0)
+        for part, table in gathered(batches):
+            columns: dict[str, Any] = {}
+            for name in [*self.names, *self.hidden]:
+                if name in self.masked:
+                    zeros = pa.array(np.zeros(len(table), dtype=np.uint8))
+                    columns[name] = pa.DictionaryArray.from_arrays(zeros, pa.array([MASK]))
+                elif name in places:
+                    columns[name] = dictionary_of_places(table.column(name).to_numpy(), places[name].given)
+                else:
+                    whole = table.column(name).combine_chunks()
+                    columns[name] = whole if isinstance(whole, pa.Array) else whole.chunk(0)
+            shown = (columns[name] for name in self.names)
+            order = np.argsort(hashed_rows(shown, len(table), self.seed), kind="stable")
+            yield part, pa.table(columns).take(pa.array(order)).combine_chunks()
 
 
 MOST_ROWS, MOST_RECORDS = 2_000_000, 20_000_000
@@ -248,12 +240,16 @@ def global_recoding(
     problem = _gathered(prepared)
     recoding = choice.solver.solve(problem, run)
     null_is_star = prepared.request.nulls == "star"
-    labels = {a.name: _labels(recoding, a, null_is_star) for a in prepared.attributes}
+    labels = {}
+    for attribute in prepared.attributes:
+        codes = np.arange(len(attribute.column.texts), dtype=np.int32)
+        shown = recoding.apply(replace(attribute, column=_coded(attribute.column, codes)))
+        labels[attribute.name] = labelled(shown, np.zeros(len(codes), dtype=bool), null_is_star).to_pylist()
     withheld = np.zeros(0, dtype=np.int64)
     if recoding.withheld.any():
         _refuse_leaving_out(prepared, problem, recoding, labels)
-        codes = [attribute.column.codes[recoding.withheld] for attribute in problem.attributes]
-        withheld = np.unique(row_numbers(prepared.attributes, codes))
+        rows = [attribute.column.codes[recoding.withheld] for attribute in problem.attributes]
+        withheld = np.unique(row_numbers(prepared.attributes, rows))
     return GlobalJob(coder, labels, withheld, keys), recoding
 
 
@@ -263,7 +259,7 @@ def _gathered(prepared: SparkPrepared) -> Problem:
     asked = {model.attribute for model in problem.models}
     sensitive = {name: s for name, s in prepared.sensitive.items() if name in asked}
     names = list(dict.fromkeys([*(a.name for a in problem.attributes), *sensitive]))
-    _refuse_many(n, None)
+    _refuse_many(n, 0)
     with spark_failures("gather the distinct rows"):
         parts = prepared.frame.groupBy(*map(quoted, names)).count()
         found = parts.limit(MOST_ROWS + 1).toArrow()
@@ -278,22 +274,21 @@ def _gathered(prepared: SparkPrepared) -> Problem:
     return replace(problem, attributes=attributes, sensitive=held)
 
 
-def _refuse_many(n_records: int, n_rows: int | None) -> None:
-    if n_records <= MOST_RECORDS and (n_rows is None or n_rows <= MOST_ROWS):
-        return
-    rows = "" if n_rows is None else f" and more than {MOST_ROWS:,} distinct rows"
-    raise UnsupportedError(
-        f"The table has {n_records:,} records{rows}: too many for a search that publishes a value in one way "
-        f"wherever it occurs (up to {MOST_RECORDS:,} records in {MOST_ROWS:,} distinct rows fit the driver). "
-        "Choose mondrian or improve, which work region by region."
-    )
+def _refuse_many(n_records: int, n_rows: int) -> None:
+    if n_records > MOST_RECORDS or n_rows > MOST_ROWS:
+        able = [name for name, a in ALGORITHMS.items() if a.largest_region > Algorithm.largest_region]
+        able.sort(key=lambda name: not ALGORITHMS[name].in_regions)
+        rows = f" and more than {MOST_ROWS:,} distinct rows" if n_rows else ""
+        raise UnsupportedError(
+            f"The table has {n_records:,} records{rows}: too many for a search that publishes a value in one "
+            f"way wherever it occurs (up to {MOST_RECORDS:,} records in {MOST_ROWS:,} distinct rows fit the "
+            f"driver). Choose {' or '.join(able)}, which work region by region."
+        )
 
 
-def _labels(recoding: Recoding, attribute: Attribute, null_is_star: bool) -> list[str | None]:
-    """The published value of each code."""
-    codes = np.arange(len(attribute.column.texts), dtype=np.int32)
-    shown = recoding.apply(replace(attribute, column=_coded(attribute.column, codes)))
-    return labelled(shown, np.zeros(len(codes), dtype=bool), null_is_star).to_pylist()
+def of_any_size() -> str:
+    """The name of the algorithm whose groups are the same where a table is cut into regions."""
+    return next(name for name, algorithm in ALGORITHMS.items() if algorithm.in_regions)
 
 
 def _coded(column: Column, codes: np.ndarray) -> Column:
@@ -305,16 +300,14 @@ def _refuse_leaving_out(
     prepared: SparkPrepared, problem: Problem, recoding: Recoding, labels: Mapping[str, Sequence[str | None]]
 ) -> None:
     """Refuse where withheld records would have to be left out, and where they cannot be told apart."""
-    size = 1
-    for attribute in prepared.attributes:
-        size *= len(attribute.column.texts)
+    size = prod(len(attribute.column.texts) for attribute in prepared.attributes)
     starred = np.ones(problem.n_records, dtype=bool)
     for attribute in problem.attributes:
         is_star = np.array([label == "*" for label in labels[attribute.name]], dtype=bool)
         starred &= is_star[attribute.column.codes]
     broken = broken_by(problem.models, problem.sensitive, Units(), starred | recoding.withheld)
-    if size > _LARGEST_KEY or broken is not None or prepared.request.suppressed == "drop":
+    if size > _LARGEST_KEY or broken or prepared.request.suppressed == "drop":
         raise UnsupportedError(
             "The Spark engine does not leave out records, which withheld ones would have to be here. Set "
-            "suppression: 0, choose mondrian, or use engine: local."
+            f"suppression: 0, choose {of_any_size()}, or use engine: local."
         )

@@ -1,7 +1,7 @@
-"""Records of a table on a cluster in codes, and the passes over them that `cut_regions` asks for.
+"""The records of a table on a cluster, as `cut_regions` asks for them: passes over coded blocks.
 
-Blocks of consecutive records have a few bytes for each cell. What comes back to the driver are counts by
-region and value, never records; samples are searched where they are.
+What comes back to the driver are counts by region and value, never records; samples are searched where they
+are.
 """
 
 from __future__ import annotations
@@ -9,13 +9,12 @@ from __future__ import annotations
 import pickle
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from kohort.algorithms.compact_rows import compact_leaves
 from kohort.algorithms.mondrian.cut_regions import Lent, RegionRules
 from kohort.algorithms.mondrian.region_cuts import BinCounts
 from kohort.algorithms.mondrian.region_records import (
@@ -33,137 +32,19 @@ from kohort.algorithms.mondrian.region_records import (
     stride_of,
     views_of,
 )
-from kohort.data.column import Column
-from kohort.data.compact_column import CountedColumn, smallest_type
-from kohort.job.spark.prepare import PERSON_CELLS, cells_batch, numbers_batch, tallied
-from kohort.problem.attribute import Attribute
+from kohort.job.spark.coding import (
+    BLOCKS,
+    PERSON_CELLS,
+    Coder,
+    blocks_in,
+    cells_batch,
+    coded_blocks,
+    numbers_batch,
+    tallied,
+)
 from kohort.problem.promises import ClassCounts
-from kohort.problem.sensitive import SensitiveAttribute
-from kohort.tables.spark import ROW, one_thread, packed, quoted
+from kohort.tables.spark import ROW, quoted
 from kohort.tables.spark_session import give_up, spark_failures
-
-if TYPE_CHECKING:
-    from kohort.job.spark.prepare import SparkPrepared
-
-
-PERSON = "_kohort_person"
-ORIGINAL = "_kohort_original_"
-BLOCKS = "first long, block binary, beside binary"
-
-
-@dataclass(frozen=True, eq=False)
-class Coder:
-    """Codes the records of a table whose values were counted.
-
-    sensitive   the counted columns that are published as they are; models look at some of them
-    asked       the names of those
-    others      the other columns that are published as they are
-    has_people  whether there is a column PERSON
-    """
-
-    attributes: tuple[Attribute, ...]
-    sensitive: tuple[CountedColumn, ...] = ()
-    asked: frozenset[str] = frozenset()
-    others: tuple[str, ...] = ()
-    has_people: bool = False
-
-    @classmethod
-    def of(cls, prepared: SparkPrepared) -> Coder:
-        """The coder of a table that was prepared."""
-        sensitive = tuple(map(counted_values, prepared.sensitive.values()))
-        asked = frozenset(m.attribute for m in prepared.problem.models if m.attribute)
-        kept = [name for name in prepared.published_names if name in prepared.carried]
-        others = tuple(name for name in kept if name not in prepared.sensitive)
-        return cls(prepared.attributes, sensitive, asked, others, prepared.person is not None)
-
-    @property
-    def looked_at(self) -> tuple[CountedColumn, ...]:
-        """The sensitive columns that models look at."""
-        return tuple(column for column in self.sensitive if column.name in self.asked)
-
-    @property
-    def names(self) -> list[str]:
-        """The columns that are needed."""
-        found = [attribute.name for attribute in self.attributes]
-        found += [*(column.name for column in self.sensitive), *self.others]
-        return [*found, *([PERSON] if self.has_people else [])]
-
-    @property
-    def originals(self) -> dict[str, CountedColumn]:
-        """The columns of a table of `beside` that hold places of values, and what these are places in."""
-        found = {f"{ORIGINAL}{n}": counted_values(a) for n, a in enumerate(self.attributes)}
-        return found | {column.name: column for column in self.sensitive}
-
-    def beside(self, table: pa.Table | pa.RecordBatch) -> pa.Table:
-        """The records: places of the values that were counted, the other columns as they are, and numbers."""
-        columns: dict[str, Any] = {}
-        for name, column in self.originals.items():
-            places = column.places_of(table.column(column.name))
-            columns[name] = pa.array(places.astype(smallest_type(len(column.values))))
-        columns |= {name: table.column(name) for name in (*self.others, ROW)}
-        return pa.table(columns | ({PERSON: table.column(PERSON)} if self.has_people else {}))
-
-    def block(self, first: int, beside: pa.Table) -> Block:
-        """The consecutive records of such a table, in codes."""
-        codes = (
-            counted_values(a).codes[beside.column(f"{ORIGINAL}{n}").to_numpy()]
-            for n, a in enumerate(self.attributes)
-        )
-        rows = compact_leaves(self.attributes, codes, beside.num_rows)
-        sensitive = {c.name: c.codes[beside.column(c.name).to_numpy()] for c in self.looked_at}
-        return Block(first, rows, sensitive, beside.column(PERSON).to_numpy() if self.has_people else None)
-
-
-def counted_values(counted: Attribute | SensitiveAttribute | Column) -> CountedColumn:
-    """The column of an attribute, or a column, whose values were counted."""
-    column = counted if isinstance(counted, Column) else counted.column
-    assert isinstance(column, CountedColumn)
-    return column
-
-
-def coded_blocks(coder: Coder, size: int) -> Any:
-    """A function for `mapInArrow` that turns records into blocks of up to `size` consecutive ones."""
-
-    def code(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for table in runs(batches, size):
-            beside = coder.beside(table)
-            block = coder.block(table.column(ROW)[0].as_py(), beside)
-            cells = {
-                "first": pa.array([block.first], pa.int64()),
-                "block": pa.array([pickle.dumps(block, protocol=5)], pa.binary()),
-                "beside": pa.array([packed(beside)], pa.binary()),
-            }
-            yield pa.RecordBatch.from_pydict(cells)
-
-    return code
-
-
-def runs(batches: Iterator[pa.RecordBatch], size: int) -> Iterator[pa.Table]:
-    """Tables of up to `size` records with consecutive numbers."""
-    waiting: list[pa.RecordBatch] = []
-    held, following = 0, -1
-    for batch in batches:
-        number = batch.column(ROW).to_numpy()
-        breaks = np.flatnonzero(np.diff(number) != 1) + 1
-        for start, end in zip([0, *breaks], [*breaks, len(number)]):
-            if start == end:
-                continue
-            if waiting and (number[start] != following or held + end - start > size):
-                yield pa.Table.from_batches(waiting)
-                waiting, held = [], 0
-            waiting.append(batch.slice(start, end - start))
-            held, following = held + end - start, number[end - 1] + 1
-    if waiting:
-        yield pa.Table.from_batches(waiting)
-
-
-def blocks_in(batches: Iterator[pa.RecordBatch]) -> Iterator[Block]:
-    """The blocks that `coded_blocks` made."""
-    one_thread()
-    for batch in batches:
-        for block in batch.column("block"):
-            yield pickle.loads(block.as_buffer())
-
 
 _LEAST_BLOCK, _MOST_BLOCKS = 1 << 16, 1 << 10
 Batches = Iterator[pa.RecordBatch]

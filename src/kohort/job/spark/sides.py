@@ -18,8 +18,8 @@ from kohort.data.compact_column import CountedColumn
 from kohort.data.domain import STAR
 from kohort.errors import UnsupportedError
 from kohort.job.sides import BeforeAfter, Classes, RecordCodes, Side, SizeCounts
+from kohort.job.spark.coding import ORIGINAL, PERSON, counted_values
 from kohort.job.spark.publish import PublishedThere
-from kohort.job.spark.records import ORIGINAL, PERSON, counted_values
 from kohort.problem.attribute import Attribute
 from kohort.problem.units import People, Units
 from kohort.tables.spark import (

@@ -18,6 +18,7 @@ from kohort.algorithms.uniting.counting_people import kept_by_whole_table
 from kohort.errors import UnsupportedError, counted
 from kohort.job.choose import Choice, choose
 from kohort.job.publish import labelled
+from kohort.job.spark.coding import ORIGINAL, PERSON, counted_values
 from kohort.job.spark.prepare import SparkPrepared
 from kohort.job.spark.publish import (
     DEALT,
@@ -27,8 +28,9 @@ from kohort.job.spark.publish import (
     dealt_by_class,
     gathered,
     global_recoding,
+    of_any_size,
 )
-from kohort.job.spark.records import ORIGINAL, PERSON, SparkRecords, counted_values
+from kohort.job.spark.records import SparkRecords
 from kohort.kernels.compile_time import compile_clock
 from kohort.problem.encoding.coded import Coded
 from kohort.problem.problem import Problem
@@ -83,12 +85,10 @@ class RegionJob:
         one_thread()
         for batch in batches:
             for block, beside in zip(batch.column("block"), batch.column("beside")):
-                yield self._dealt(pickle.loads(block.as_buffer()), unpacked(beside.as_buffer()))
-
-    def _dealt(self, block: Any, beside: pa.Table) -> pa.RecordBatch:
-        node = block.nodes(self.regions.tree)
-        table = beside.append_column(_REGION, pa.array(node))
-        return dealt(table, self.units[node], self.unit_keys, block.first)
+                coded = pickle.loads(block.as_buffer())
+                node = coded.nodes(self.regions.tree)
+                table = unpacked(beside.as_buffer()).append_column(_REGION, pa.array(node))
+                yield dealt(table, self.units[node], self.unit_keys, coded.first)
 
     def solve(self, batches: Batches) -> Batches:
         """The published records of the units of a partition, which there is one of, dealt out by class."""
@@ -174,18 +174,13 @@ def choose_on_spark(prepared: SparkPrepared) -> Choice:
     if prepared.person is not None:  # promises to people that the whole table breaks are kept by uniting
         problem = kept_by_whole_table(problem)
     if request.algorithm == "auto":
-        choice = choose(problem, replace(request, algorithm=_of_any_size()))
+        choice = choose(problem, replace(request, algorithm=of_any_size()))
         choice = replace(choice, notes=(f"{choice.name} was chosen: it is for tables of any size.",))
     else:
         choice = choose(problem, request)
     if prepared.person is None:
         return choice
     return _counting_people(choice, prepared.problem, request, _largest_region(choice, prepared))
-
-
-def _of_any_size() -> str:
-    """The name of the algorithm whose groups are the same where a table is cut into regions."""
-    return next(name for name, algorithm in ALGORITHMS.items() if algorithm.in_regions)
 
 
 @dataclass(frozen=True)
@@ -215,7 +210,7 @@ def _counting_people(choice: Choice, problem: Problem, request: Statement, large
     if not issubclass(algorithm.recoding, Groups):
         raise UnsupportedError(
             f"Where people have several records, the Spark engine does not run {choice.name}. Choose "
-            f"{_of_any_size()}, or engine: local."
+            f"{of_any_size()}, or engine: local."
         )
     broken = [m.name for m in problem.models if m not in kept_by_whole_table(problem).models]
     united = algorithm.people != "counts" or not problem.all_survive_unions

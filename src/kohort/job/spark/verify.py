@@ -15,9 +15,9 @@ from kohort.data.compact_column import CountedColumn
 from kohort.data.formulas import formula_cells
 from kohort.errors import InputError, UnsupportedError
 from kohort.job.publish import shows_extremes
+from kohort.job.spark.coding import ORIGINAL, PERSON, counted_values
 from kohort.job.spark.prepare import SparkPrepared
 from kohort.job.spark.publish import Arrangement, PublishedThere
-from kohort.job.spark.records import ORIGINAL, PERSON, counted_values
 from kohort.job.spark.solve import Made
 from kohort.problem.sensitive import SensitiveAttribute
 from kohort.tables.memory import MemoryTable

@@ -1,24 +1,24 @@
-"""Made-up hospital records: as skewed and as correlated as real ones, of any size, the same for a seed."""
+"""Made-up tables, the same for a seed: hospital records and baskets, and hard inputs from proofs.
+
+Records and baskets are as skewed and as correlated as real ones, and of any size; their words are in
+`hospital.json`. The hard inputs are those with which Aggarwal et al. (2005) prove that k-anonymity is hard.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Hashable, Sequence
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kohort.datasets.hospital_words import (
-    AGE_PYRAMID,
-    DIAGNOSES,
-    FIRST_NAMES,
-    REGIONS,
-    SURNAMES,
-    TECHNIQUES,
-    WORK,
-)
 from kohort.errors import InputError
 
+_WORDS = json.loads(Path(__file__).with_name("hospital.json").read_text(encoding="utf-8"))
+_DIAGNOSIS = dict(zip(_WORDS["diagnosis"], zip(*_WORDS["diagnoses"])))  # what is known of all, by its name
+_WORK, _REGIONS, _TECHNIQUES = _WORDS["work"], _WORDS["regions"], _WORDS["techniques"]
 _SEXES = ("female", "male")
 _INSURANCES = ("public", "private", "none")
 _OLDEST = 100
@@ -57,7 +57,7 @@ def generate_hospital(n: int, seed: int = 0, *, visits: int | None = None) -> pa
             "admitted": _admissions(rng, n),
             "insurance": _insurances(rng, age),
             "occupation": _occupations(rng, age),
-            "diagnosis": _words([d.name for d in DIAGNOSES], diagnosis),
+            "diagnosis": _words(_DIAGNOSIS["name"], diagnosis),
             "length_of_stay": _lengths_of_stay(rng, diagnosis),
             "procedures": _procedures(rng, diagnosis),
         }
@@ -107,23 +107,24 @@ def _words(words: Sequence[str], code: np.ndarray, missing: np.ndarray | None = 
 
 
 def _pyramid() -> np.ndarray:
-    return np.interp(np.arange(_OLDEST + 1), list(AGE_PYRAMID), list(AGE_PYRAMID.values()))
+    ages, patients = zip(*_WORDS["patients_by_age"])
+    return np.interp(np.arange(_OLDEST + 1), ages, patients)
 
 
 def _diagnoses(rng: np.random.Generator, age: np.ndarray, sex: np.ndarray) -> np.ndarray:
     """One cumulative distribution per age and sex, end to end, so that one search serves everybody."""
     ages = np.arange(_OLDEST + 1)[:, None]
-    peak = np.array([d.age for d in DIAGNOSES])
-    spread = np.array([d.spread for d in DIAGNOSES])
+    peak = np.array(_DIAGNOSIS["age"])
+    spread = np.array(_DIAGNOSIS["spread"])
     by_age = np.exp(-0.5 * ((ages - peak) / spread) ** 2)
-    women = np.array([d.women for d in DIAGNOSES])
+    women = np.array(_DIAGNOSIS["women"])
     by_sex = np.stack([women, np.ones_like(women)]) / np.maximum(women, 1)
-    weight = np.array([d.weight for d in DIAGNOSES]) * by_age[:, None, :] * by_sex
+    weight = np.array(_DIAGNOSIS["weight"]) * by_age[:, None, :] * by_sex
     cumulative = np.cumsum(weight, axis=2) / weight.sum(axis=2, keepdims=True)
     person = age * 2 + sex
-    shifted = cumulative.reshape(-1, len(DIAGNOSES)) + np.arange(2 * (_OLDEST + 1))[:, None]
+    shifted = cumulative.reshape(-1, len(women)) + np.arange(2 * (_OLDEST + 1))[:, None]
     found = np.searchsorted(shifted.ravel(), person + rng.random(len(age)), side="right")
-    return np.minimum(found - person * len(DIAGNOSES), len(DIAGNOSES) - 1)
+    return np.minimum(found - person * len(women), len(women) - 1)
 
 
 def _patient_ids(rng: np.random.Generator, n: int) -> pa.Array:
@@ -138,8 +139,10 @@ def _zero_padded(numbers: np.ndarray, width: int) -> pa.Array:
 
 def _names(rng: np.random.Generator, sex: np.ndarray) -> pa.Array:
     """Names combined from lists, a few of them far more frequent than the others."""
-    surnames = SURNAMES.split()
-    names = [f"{first} {last}" for s in _SEXES for first in FIRST_NAMES[s].split() for last in surnames]
+    surnames = _WORDS["surnames"].split()
+    names = [
+        f"{first} {last}" for s in _SEXES for first in _WORDS["first_names"][s].split() for last in surnames
+    ]
     firsts = len(names) // len(surnames) // len(_SEXES)
     first = _draw(_zipf(firsts, 0.5), rng.random(len(sex)))
     last = _draw(_zipf(len(surnames), 0.5), rng.random(len(sex)))
@@ -174,10 +177,10 @@ def _insurances(rng: np.random.Generator, age: np.ndarray) -> pa.Array:
 
 
 def _occupations(rng: np.random.Generator, age: np.ndarray) -> pa.Array:
-    words = [*WORK, "infant or toddler", "pupil", "student", "retired"]
-    toddler, pupil, student, retired = range(len(WORK), len(words))
+    words = [*_WORK, "infant or toddler", "pupil", "student", "retired"]
+    toddler, pupil, student, retired = range(len(_WORK), len(words))
     u = rng.random(len(age))
-    code = _draw(np.array(list(WORK.values())), rng.random(len(age)))
+    code = _draw(np.array(list(_WORK.values())), rng.random(len(age)))
     code[(age < 26) & (u < 0.5)] = student
     code[age < 18] = pupil
     code[age < 6] = toddler
@@ -186,7 +189,7 @@ def _occupations(rng: np.random.Generator, age: np.ndarray) -> pa.Array:
 
 
 def _lengths_of_stay(rng: np.random.Generator, diagnosis: np.ndarray) -> pa.Array:
-    mean = np.array([d.days for d in DIAGNOSES])[diagnosis]
+    mean = np.array(_DIAGNOSIS["days"])[diagnosis]
     return pa.array(1 + rng.poisson(rng.gamma(2.0, mean / 2.0)).astype(np.int64))
 
 
@@ -195,12 +198,12 @@ def _procedures(rng: np.random.Generator, diagnosis: np.ndarray) -> pa.Array:
     n = len(diagnosis)
     drawn = rng.binomial(_MOST_PROCEDURES, 0.4, n)
     row = np.repeat(np.arange(n), drawn)
-    home = np.array([REGIONS.index(d.region) for d in DIAGNOSES])[diagnosis[row]]
-    elsewhere = _draw(_zipf(len(REGIONS), 1.0), rng.random(len(row)))
+    home = np.array([_REGIONS.index(region) for region in _DIAGNOSIS["region"]])[diagnosis[row]]
+    elsewhere = _draw(_zipf(len(_REGIONS), 1.0), rng.random(len(row)))
     region = np.where(rng.random(len(row)) < 0.75, home, elsewhere)
-    technique = _draw(_zipf(len(TECHNIQUES), 0.7), rng.random(len(row)))
-    items = [f"{t} of the {r}" for t in TECHNIQUES for r in REGIONS]
-    keys = np.sort(row * len(items) + technique * len(REGIONS) + region)
+    technique = _draw(_zipf(len(_TECHNIQUES), 0.7), rng.random(len(row)))
+    items = [f"{t} of the {r}" for t in _TECHNIQUES for r in _REGIONS]
+    keys = np.sort(row * len(items) + technique * len(_REGIONS) + region)
     keys = keys[np.diff(keys, prepend=-1) > 0]  # each item once per patient
     row, item = np.divmod(keys, len(items))
     offsets = np.zeros(n + 1, dtype=np.int32)
@@ -232,7 +235,7 @@ def _visits_of(patients: pa.Table, visits: int, seed: int) -> pa.Table:
     drawn = {
         "age": pa.array(age),
         "admitted": admitted,
-        "diagnosis": _words([d.name for d in DIAGNOSES], diagnosis),
+        "diagnosis": _words(_DIAGNOSIS["name"], diagnosis),
         "length_of_stay": _lengths_of_stay(rng, diagnosis),
         "procedures": _procedures(rng, diagnosis),
     }
@@ -245,3 +248,83 @@ def _patients_of_visits(rng: np.random.Generator, n: int, visits: int) -> np.nda
     frail = rng.gamma(1.0, 1.0, n)
     more = rng.choice(n, visits - n, p=frail / frail.sum()) if visits > n else np.zeros(0, dtype=np.int64)
     return rng.permutation(np.concatenate([np.arange(n), more]))
+
+
+def generate_baskets(
+    n: int = 10_000, *, n_items: int = 1_657, mean_size: float = 6.5, seed: int = 0
+) -> pa.Table:
+    """`n` baskets in a column `items`; the same seed gives the same baskets. O(items drawn * log).
+
+    Sizes are geometric with the given mean, before items that were drawn twice count once. The popularity of
+    items falls with rank to the power of 0.9, in a random order of their numbers. With n = 515,597 and the
+    other parameters as they are, the set has the size of BMS-POS, on which papers measure; it is not BMS-POS.
+
+    >>> generate_baskets(3, n_items=5, mean_size=2, seed=1)["items"].to_pylist()
+    [['1', '4'], ['1', '2', '3'], ['0']]
+    """
+    if n < 1 or n_items < 1 or mean_size < 1:
+        raise InputError("The number of baskets, of items and the mean size must be at least 1.")
+    rng = np.random.default_rng(seed)
+    sizes = rng.geometric(1 / mean_size, n)
+    popularity = np.arange(1, n_items + 1) ** -0.9
+    places = np.searchsorted(np.cumsum(popularity / popularity.sum()), rng.random(int(sizes.sum())))
+    drawn = rng.permutation(n_items)[np.minimum(places, n_items - 1)]
+    keys = np.sort(np.repeat(np.arange(n), sizes) * n_items + drawn)
+    keys = keys[np.append(True, np.diff(keys) > 0)]
+    offsets = np.searchsorted(keys, np.arange(n + 1) * n_items).astype(np.int32)
+    names = pa.array([str(item) for item in range(n_items)])
+    items = pa.DictionaryArray.from_arrays(pa.array((keys % n_items).astype(np.int32)), names)
+    return pa.table({"items": pa.ListArray.from_arrays(pa.array(offsets), items.cast(pa.string()))})
+
+
+def generate_triangles(edges: Sequence[tuple[Hashable, Hashable]]) -> pa.Table:
+    """A table whose least number of stars at k = 3 shows whether a graph's edges are triangles (Theorem 1).
+
+    One row per edge and, for each of t = ceil(log2(edges + 1)) blocks, a column per vertex: 0, but 1 and 2 at
+    the two ends of the edge, exchanged where the t bits of the edge's number say so. The edges of a simple
+    graph can be parted into triangles if and only if 3 * edges * t stars are enough. Deciding that is
+    NP-hard.
+
+    >>> table = generate_triangles([("a", "b"), ("b", "c"), ("a", "c")])
+    >>> table.column_names
+    ['a1', 'b1', 'c1', 'a2', 'b2', 'c2']
+    >>> [list(row.values()) for row in table.to_pylist()]
+    [[1, 2, 0, 2, 1, 0], [0, 2, 1, 0, 1, 2], [2, 0, 1, 2, 0, 1]]
+    """
+    if not edges or len({frozenset(edge) for edge in edges}) < len(edges) or any(a == b for a, b in edges):
+        raise InputError("The graph must have edges, each between two vertices and listed once.")
+    vertices = list(dict.fromkeys(vertex for edge in edges for vertex in edge))
+    blocks = len(edges).bit_length()
+    cells = np.zeros((len(edges), blocks, len(vertices)), dtype=np.int8)
+    for rank, (a, b) in enumerate(edges, start=1):
+        for block in range(blocks):
+            turned = rank >> (blocks - 1 - block) & 1
+            cells[rank - 1, block, vertices.index(a)] = 2 if turned else 1
+            cells[rank - 1, block, vertices.index(b)] = 1 if turned else 2
+    names = [f"{vertex}{block + 1}" for block in range(blocks) for vertex in vertices]
+    return pa.table(dict(zip(names, cells.reshape(len(edges), -1).T)))
+
+
+def generate_look_alikes(k: int) -> tuple[pa.Table, pa.Table]:
+    """Two binary tables of k rows with the same distances between rows, and far apart in cost (section 4).
+
+    Any two rows differ in 2^(k-1) places, in either table. To make all k rows alike takes k * k * 2^(k-2)
+    stars in the first and only k * (2^k - 2) in the second. So an algorithm that looks at distances
+    alone, as `forest` does, cannot promise less than about k / 4 times the least cost.
+
+    >>> first, second = generate_look_alikes(3)
+    >>> [list(row.values()) for row in first.to_pylist()]
+    [[1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0], [0, 0, 0, 0, 1, 1]]
+    >>> [list(row.values()) for row in second.to_pylist()]
+    [[1, 1, 1, 1, 0, 0, 0, 0], [1, 1, 0, 0, 1, 1, 0, 0], [1, 0, 1, 0, 1, 0, 1, 0]]
+    """
+    if not 2 <= k <= 16:
+        raise InputError(f"k must be from 2 to 16. Got {k}.")
+    first = np.repeat(np.eye(k, dtype=np.int8), 2 ** (k - 2), axis=1)
+    place = np.arange(2**k)
+    second = np.array([1 - (place >> (k - row) & 1) for row in range(1, k + 1)], dtype=np.int8)
+    return _binary_table(first), _binary_table(second)
+
+
+def _binary_table(cells: np.ndarray) -> pa.Table:
+    return pa.table({f"q{number + 1}": column for number, column in enumerate(cells.T)})

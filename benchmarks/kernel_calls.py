@@ -1,4 +1,4 @@
-"""`python -m kohort.compiling.record`: run small jobs of every kind and write down the kernels they call.
+"""`python -m benchmarks.kernel_calls`: run small jobs of every kind and write down the kernels they call.
 
 To be run whenever kernels or their callers change; a test says so.
 """
@@ -15,7 +15,6 @@ from unittest.mock import patch
 import kohort as ko
 from kohort.algorithms import ALGORITHMS, ITEMS_ALGORITHMS
 from kohort.compiling.calls import CALLS, KernelCall
-from kohort.compiling.types import encoded
 from kohort.datasets import generate_hospital
 from kohort.errors import KohortError
 from kohort.kernels.compiled import Kernel
@@ -77,6 +76,34 @@ def recorded_calls() -> Iterator[dict[KernelCall, None]]:
 
     with patch.object(Kernel, "__call__", run):
         yield calls
+
+
+def encoded(kind: Any) -> Any:
+    """A type of numba as JSON, which `kohort.compiling.calls` reads.
+
+    >>> from numba import types
+    >>> encoded(types.Array(types.int32, 2, "C"))
+    ['array', 'int32', 2, 'C', True, True]
+    >>> encoded(types.UniTuple(types.float64, 2))
+    ['tuple', ['float64', 'float64']]
+    """
+    from numba import types
+    from numba.np.numpy_support import as_dtype
+
+    whole: Any = kind
+    if isinstance(kind, (types.Number, types.Boolean, types.NoneType)):
+        return "none" if isinstance(kind, types.NoneType) else str(kind)
+    if isinstance(kind, types.Array):
+        return ["array", encoded(kind.dtype), kind.ndim, kind.layout, kind.mutable, kind.aligned]
+    if isinstance(kind, types.BaseNamedTuple):
+        made = whole.instance_class
+        return ["named", made.__module__, made.__qualname__, [encoded(part) for part in whole]]
+    if isinstance(kind, types.BaseTuple):
+        return ["tuple", [encoded(part) for part in whole]]
+    if isinstance(kind, types.Record):
+        fields = as_dtype(kind).descr
+        return ["record", [list(field) for field in fields]]
+    raise TypeError(f"no JSON for {kind}")
 
 
 def _calls_of(algorithm: str, table: Any) -> dict[KernelCall, None]:
