@@ -347,8 +347,8 @@ def _refuse_other_promises(prepared: Prepared, ledger: Ledger) -> None:
         had, has = (", ".join(map(repr, names)) or "none" for names in (before, now))
         raise InputError(
             f"The earlier releases have the sensitive columns {had}, and this one has {has}. What is left of "
-            "a promise over all releases is about the same columns: give them the same roles, or begin another "
-            "ledger for other people."
+            "a promise over all releases is about the same columns: give them the same roles, or begin "
+            "another ledger for other people."
         )
     way = prepared.request.again
     if (way == SIGNATURES) != (last["again"] == SIGNATURES):
