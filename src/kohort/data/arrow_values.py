@@ -73,6 +73,12 @@ def without_dictionaries(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
+def is_bytes(kind: pa.DataType) -> bool:
+    """Whether a type is one of raw bytes."""
+    plain = pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+    return plain or pa.types.is_fixed_size_binary(kind) or pa.types.is_binary_view(kind)
+
+
 # Columns in types that Arrow can compute with: no dictionaries of views or of what is no text.
 
 
@@ -174,7 +180,6 @@ def _spelled(array: pa.Array) -> pa.Array:
 
 
 def _natural_order(dictionary: pa.Array) -> np.ndarray:
-    """The places of distinct values in their order."""
     try:
         order = pc.sort_indices(dictionary).to_numpy(zero_copy_only=False)
     except (pa.ArrowNotImplementedError, pa.ArrowTypeError):
@@ -220,7 +225,6 @@ def person_codes(name: str, values: pa.ChunkedArray) -> np.ndarray:
 
 
 def _blanks(values: pa.Array) -> np.ndarray:
-    """Whether each value is a blank text, or a number that is none."""
     if pa.types.is_floating(values.type):
         blank = pc.is_nan(values)
     elif pa.types.is_string(values.type) or pa.types.is_large_string(values.type):

@@ -63,7 +63,6 @@ def count_formulas(cells: pa.Array) -> int:
 
 
 def _plain(texts: Any) -> Any:
-    """Texts of a kind that Arrow's functions know."""
     return texts.cast(pa.large_string()) if pa.types.is_string_view(texts.type) else texts
 
 
@@ -75,7 +74,6 @@ def holds_texts(kind: pa.DataType) -> bool:
 
 
 def _texts_changed(table: pa.Table, change: Callable[[pa.Array], pa.Array]) -> pa.Table:
-    """The table with its texts, the names of its columns among them, changed."""
     columns = [_changed(column, change) for column in table.columns]
     names = change(pa.array(table.column_names, pa.string())).to_pylist()
     return pa.table(columns, names=names)

@@ -87,7 +87,6 @@ class MemoryTable(Table):
 
 
 def _with_usual_types(table: pa.Table) -> pa.Table:
-    """The table with each column in its usual type; the very same table where all of them are."""
     for place, (field, column) in enumerate(zip(table.schema, table.columns)):
         usual = usual_type(column)
         if usual is not column:

@@ -40,10 +40,7 @@ _DATABASE = "(select oid::int8 from pg_database where datname = current_database
 
 
 class Postgresql(AdbcDatabase):
-    """A database of PostgreSQL's; types that Arrow does not have come as text.
-
-    libpq finds the password in PGPASSWORD, ~/.pgpass or a service file.
-    """
+    """A database of PostgreSQL's; types that Arrow does not have come as text."""
 
     def __init__(self, address: Address, *, to_write: bool) -> None:
         super().__init__(address, "adbc_driver_postgresql.dbapi", "PostgreSQL", address.without_driver())
@@ -75,7 +72,6 @@ class Postgresql(AdbcDatabase):
         return schema, f"select {', '.join(cell for cell, _ in columns)} from {asked}"
 
     def _schema(self, statement: str) -> pa.Schema:
-        """The columns that a statement gives, without running it."""
         with self._cursor(tells=True) as cursor:
             return cursor.adbc_execute_schema(statement)
 
@@ -256,10 +252,8 @@ class PostgresqlWriting(Writing):
         super().put_in_place()
         for privilege, grantee, grantable in grants:
             to = "public" if grantee is None else quoted(grantee)
-            self._database.run(
-                f"grant {privilege} on {self._quoted(self._name)} to {to}"
-                f"{' with grant option' if grantable else ''}"
-            )
+            option = " with grant option" if grantable else ""
+            self._database.run(f"grant {privilege} on {self._quoted(self._name)} to {to}{option}")
 
     def commit(self) -> None:
         """Commit; where the connection is lost meanwhile, the server is asked what came of it."""

@@ -189,7 +189,6 @@ _LARGEST_DECIMAL = 38
 
 
 def _type(name: str, kinds: set[type], column: tuple[Any, ...]) -> pa.DataType:
-    """The type of some cells; null where all are missing."""
     if not kinds:
         return pa.null()
     if kinds <= {int, float} and len(kinds) == 2:
@@ -226,7 +225,6 @@ def _decimal(column: tuple[Any, ...]) -> pa.DataType:
 
 
 def _joined(name: str, one: pa.DataType, other: pa.DataType) -> pa.DataType:
-    """One type for the cells of two parts."""
     if pa.null() in (one, other) or one == other:
         return other if one == pa.null() else one
     if {one, other} == {pa.int64(), pa.float64()}:

@@ -32,13 +32,9 @@ def read(source: SourceFile, how: How) -> Read:
     """Read JSON lines; types come from all lines, and text that looks like a number or a date stays text."""
     with open_bytes(source) as stream:
         raw = stream.read().removeprefix(_MARK)
-    try:
-        with by_polars("Reading JSON lines"):
-            frame = pl.read_ndjson(io.BytesIO(raw), infer_schema_length=None)
-            refuse_doubled_keys(source, raw.decode(), frame.columns)
-            return Read(frame.with_columns(_within_64_bits(column) for column in frame).to_arrow())
-    except (pl.exceptions.PolarsError, pa.ArrowInvalid):  # their texts quote the file
-        raise InputError(explanation(source, raw)) from None
+    frame = _parsed(source, raw)
+    refuse_doubled_keys(source, raw.decode(), frame.columns)
+    return Read(frame.with_columns(_within_64_bits(column) for column in frame).to_arrow())
 
 
 def write(slices: Slices, path: Path, delimiter: str | None) -> None:
@@ -107,8 +103,7 @@ def open_in_batches(source: SourceFile, how: How) -> Reader:
         refuse_doubled_keys(source, block.decode(), frame.columns, first_line)
         n_records += len(frame)
         for name, kind in frame.schema.items():
-            joined = _joined(schema.get(name, pl.Null()), kind)
-            if joined is None:
+            if (joined := _joined(schema.get(name, pl.Null()), kind)) is None:
                 raise ReadWhole(f"the values of {name!r} are not all of one kind")
             schema[name] = joined
     if odd := [name for name, kind in schema.items() if kind.is_integer() and kind not in WHOLE_NUMBERS]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -86,7 +86,9 @@ def _coded_categories(values: pl.Series, book: Codebook, program: Program) -> _C
         if program == "Stata":
             return _CodedColumn(values)
         return _CodedColumn(values.replace(book.code_of_text), labels, list(book.missing), book.measure)
-    free = _free_codes(numbers, book)
+    top, bottom = int(max(numbers)), int(min(numbers))
+    wanted = chain(range(top + 1, top + _FAR), range(bottom - 1, bottom - _FAR, -1))  # above, then below
+    free = (code for code in wanted if not book.means_missing(code))
     code_of: dict[str, Value] = book.code_of_text | dict(zip(new, free))
     other, missing = _missing_as_in(program, book, free)
     code_of = {text: other.get(code, code) for text, code in code_of.items()}
@@ -95,13 +97,6 @@ def _coded_categories(values: pl.Series, book: Codebook, program: Program) -> _C
     labels = {alike[other.get(code, code)]: label for code, label in labels.items()}
     labels |= {code_of[text]: text for text in new}
     return _CodedColumn(_as_codes(values, code_of), labels, missing, book.measure)
-
-
-def _free_codes(numbers: list[Any], book: Codebook) -> Iterator[int]:
-    """Whole numbers that are no codes yet and do not mean missing: above the codes, then below them."""
-    top, bottom = int(max(numbers)), int(min(numbers))
-    wanted = chain(range(top + 1, top + _FAR), range(bottom - 1, bottom - _FAR, -1))
-    return (code for code in wanted if not book.means_missing(code))
 
 
 def _missing_as_in(
@@ -134,9 +129,6 @@ def _as_codes(values: pl.Series, code_of: dict[str, Value]) -> pl.Series:
         return pl.Series(values.name, codes, dtype=pl.Object)
     kind = pl.Int64 if all(isinstance(code, int) for code in code_of.values()) else pl.Float64
     return values.replace_strict(code_of, default=None, return_dtype=kind)
-
-
-# SPSS (.sav, .zsav) and Stata (.dta) files, with the labels of their columns and codes.
 
 
 READERS = {"write_sav": "read_sav", "write_dta": "read_dta"}
@@ -184,7 +176,6 @@ def _as_stored(path: Path, function: str) -> tuple[pl.DataFrame, Any]:
 
 
 def _coded_for(program: Program, table: pa.Table) -> list[_CodedColumn]:
-    """The table in codes and types that the program has."""
     _pyreadstat()
     refuse_columns(table.schema, program, has_no_text)
     refuse_distant_dates(table, program)
@@ -204,7 +195,7 @@ def _write(coded: list[_CodedColumn], path: Path, function: str, title: str, **o
             "letters, digits and underscores (at most 32) and must not be reserved words. Is there room on "
             "the disk?"
         ) from None
-    _check_written(frame, path, lambda file: _as_stored(file, READERS[function])[0], title)
+    _check_written(frame, path, READERS[function], title)
 
 
 def _fitting(table: pa.Table) -> pa.Table:
@@ -215,18 +206,15 @@ def _fitting(table: pa.Table) -> pa.Table:
 _MILLISECOND = 1.0  # as far as times may be off, in milliseconds: both programs store them as numbers
 
 
-def _check_written(frame: pl.DataFrame, path: Path, read: Callable[[Path], pl.DataFrame], title: str) -> None:
-    """Raise OSError unless the file holds all records and columns, and InputError unless all their values.
-
-    `read` gives the table of the file as the library reads it, or raises ValueError.
-    """
+def _check_written(frame: pl.DataFrame, path: Path, reader: str, title: str) -> None:
+    """Raise OSError unless the file holds all records and columns, and InputError unless all their values."""
     with path.open("rb+") as file:
         os.fsync(file.fileno())
     try:
-        found = read(path)
+        found = _as_stored(path, reader)[0]
     except ValueError:
-        found = None
-    if found is None or found.columns != frame.columns or found.height != frame.height:
+        found = pl.DataFrame()
+    if found.columns != frame.columns or found.height != frame.height:
         raise OSError(errno.EIO, "not all records arrived", str(path))
     for name in frame.columns:
         if not _agree(frame[name], found[name]):
@@ -265,10 +253,7 @@ def _number(column: pl.Series) -> pl.Series:
 
 
 def _meaningful_table(frame: pl.DataFrame, notes: Any) -> pa.Table:
-    """The table of a file: labels in place of codes, whole numbers as such, null where a value is missing.
-
-    frame, notes  as pyreadstat reads them, with the codes that mean missing in place
-    """
+    """The table of a file: labels in place of codes, whole numbers as such, null where a value is missing."""
     arrays, fields = [], []
     for column in frame:
         book = _codebook(column, notes)
@@ -290,9 +275,12 @@ def _codebook(column: pl.Series, notes: Any) -> Codebook:
     labels = notes.variable_value_labels.get(name, {})
     if column.dtype.is_temporal() or not (labels or book.missing):
         return book
-    present = _present(column)
+    occurring = column.to_list() if column.dtype == pl.Object else column.unique().to_list()
+    present = {code for code in occurring if code is not None and code != ""}
     is_missing = {code for code in (*labels, *present) if book.means_missing(code)}
-    categories = _has_categories(book.measure, set(labels) - is_missing, present - is_missing)
+    # categories: it has labels and is no measure, or all its values are labelled
+    labelled, others = set(labels) - is_missing, present - is_missing
+    categories = bool(labelled) and (book.measure in ("nominal", "ordinal") or others <= labelled)
     codes = {*labels, *(present if categories else ())}
     ordered = sorted(codes, key=lambda code: (code in is_missing, isinstance(code, str), code))
     one = len(is_missing) == 1 and not categories and not column.null_count()
@@ -305,21 +293,7 @@ def _codebook(column: pl.Series, notes: Any) -> Codebook:
     )
 
 
-def _present(column: pl.Series) -> set[Any]:
-    """The codes that occur."""
-    codes = column.to_list() if column.dtype == pl.Object else column.unique().to_list()
-    return {code for code in codes if code is not None and code != ""}
-
-
-def _has_categories(measure: str, labelled: set[Any], present: set[Any]) -> bool:
-    """Whether a column holds categories: it has labels and is no measure, or all its values are labelled."""
-    if not labelled:
-        return False
-    return measure in ("nominal", "ordinal") or present <= labelled
-
-
 def _categories(column: pl.Series, book: Codebook) -> pa.Array:
-    """The column as categories in the order of their codes."""
     number = {code: place for place, code in enumerate(book.code_of_text.values())}
     if column.dtype == pl.Object:
         places = pl.Series([number.get(code) for code in column.to_list()], dtype=pl.Int32)
