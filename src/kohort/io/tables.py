@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
@@ -36,15 +36,10 @@ from kohort.io.source_file import (
     opened_again,
     state_of,
 )
-from kohort.late import LateModule
+from kohort.late import pl
 from kohort.parameters import check_option
 from kohort.tables.batches import BatchTable
 from kohort.tables.source import Source
-
-if TYPE_CHECKING:
-    import polars as pl
-else:
-    pl = LateModule("polars")
 
 
 def read_table(path: str | Path, **said: Any) -> Source:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,12 +18,7 @@ from kohort.data.codebook import codebook_of
 from kohort.data.column import Column
 from kohort.data.formulas import count_formulas, holds_texts
 from kohort.errors import InputError, did_you_mean
-from kohort.late import LateModule
-
-if TYPE_CHECKING:
-    import narwhals as nw
-else:
-    nw = LateModule("narwhals")
+from kohort.late import nw
 
 
 class Table(ABC):

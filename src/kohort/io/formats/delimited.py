@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Literal, cast
+from typing import BinaryIO, Literal, cast
 
 import pyarrow as pa
 import pyarrow.csv
@@ -18,12 +18,7 @@ from kohort.io.formats import How, Layout, Read, Reader, ReadWhole
 from kohort.io.formats.fitting import Slices, has_no_text, write_text
 from kohort.io.formats.text_layout import checked_delimiter, layout_of, open_text
 from kohort.io.source_file import SourceFile, in_arrow_memory, open_bytes, plain_suffix
-from kohort.late import LateModule
-
-if TYPE_CHECKING:
-    import polars as pl
-else:
-    pl = LateModule("polars")
+from kohort.late import pl
 
 BATCH_BYTES = 1 << 23
 SAMPLE_BYTES = 1 << 20

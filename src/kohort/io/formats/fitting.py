@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,13 +17,7 @@ from kohort.data.column import code_column
 from kohort.data.process import require_polars_threads
 from kohort.errors import InputError, UnsupportedError
 from kohort.io.source_file import create_bytes
-from kohort.late import LateModule
-
-if TYPE_CHECKING:
-    import polars as pl
-else:
-    pl = LateModule("polars")
-
+from kohort.late import pl
 
 CELLS_PER_SLICE = 1 << 21
 LEAST_ROWS_PER_SLICE = 1 << 14

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
@@ -17,13 +17,7 @@ from kohort.io.formats import How, Read, Reader, ReadWhole
 from kohort.io.formats.fitting import Slices, by_polars, holds_bytes, write_text
 from kohort.io.json_text import parse_json
 from kohort.io.source_file import SourceFile, open_bytes
-from kohort.late import LateModule
-
-if TYPE_CHECKING:
-    import polars as pl
-else:
-    pl = LateModule("polars")
-
+from kohort.late import pl
 
 WHOLE_NUMBERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
 
