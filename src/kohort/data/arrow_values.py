@@ -73,6 +73,17 @@ def without_dictionaries(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
+def value_type(kind: pa.DataType) -> pa.DataType:
+    """The type of the values, without the dictionary that they may be in."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a type is one of texts, in a dictionary or not."""
+    kind = value_type(kind)
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+
+
 def is_bytes(kind: pa.DataType) -> bool:
     """Whether a type is one of raw bytes."""
     plain = pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
@@ -184,7 +195,7 @@ def _natural_order(dictionary: pa.Array) -> np.ndarray:
         order = pc.sort_indices(dictionary).to_numpy(zero_copy_only=False)
     except (pa.ArrowNotImplementedError, pa.ArrowTypeError):
         order = pc.sort_indices(_spelled(dictionary)).to_numpy(zero_copy_only=False)
-    if not (pa.types.is_string(dictionary.type) or pa.types.is_large_string(dictionary.type)):
+    if not is_text(dictionary.type):
         return order
     try:
         numbers = dictionary.cast(pa.float64()).to_numpy(zero_copy_only=False)

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kohort.data.arrow_values import is_text
 from kohort.data.hierarchies.label_ranges import LabelRanges, Range, Scale, label_ranges, scale_of
 from kohort.errors import InputError, counted
 from kohort.parameters import Seed, check_option
@@ -110,7 +111,7 @@ def _distinct(series: nw.Series) -> tuple[list[str | None] | None, np.ndarray]:
         values = values.cast(values.type.value_type)
     if pa.types.is_null(values.type):
         values = values.cast(pa.string())
-    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+    if not is_text(values.type):
         return None, np.empty(0, dtype=np.int64)
     encoded = values.combine_chunks().dictionary_encode()
     encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded

@@ -18,7 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from kohort.data.arrow_values import is_bytes
+from kohort.data.arrow_values import is_bytes, is_text, value_type
 from kohort.errors import InputError, UnsupportedError
 from kohort.extras import missing_package
 from kohort.files.atomic import check_targets
@@ -395,11 +395,6 @@ Stored = list[tuple[Callable[[pa.DataType], bool], pa.DataType]]
 """What a database stores, type by type: a test of Arrow's types, and the one that stands for them."""
 
 
-def is_text(kind: pa.DataType) -> bool:
-    """Whether a type is one of plain texts."""
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-
-
 USUAL: Stored = [
     (pa.types.is_null, pa.string()),
     (is_text, pa.string()),
@@ -413,9 +408,7 @@ USUAL: Stored = [
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
     """The type of the values, without dictionaries and extensions."""
-    if isinstance(kind, pa.BaseExtensionType):
-        kind = kind.storage_type
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
+    return value_type(kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind)
 
 
 def stored_type(field: pa.Field, kind: pa.DataType, stored: Stored, database: str) -> pa.DataType:

@@ -14,20 +14,7 @@ import pyarrow.compute as pc
 
 from kohort.data.arrow_values import is_bytes
 from kohort.errors import InputError, UnsupportedError
-from kohort.io.databases import Address, DatabaseTable
-from kohort.io.databases.dialect import (
-    DATABASE_TYPE,
-    AdbcDatabase,
-    Database,
-    Stored,
-    Writing,
-    load_package,
-    plain_type,
-    quoted,
-    relations_of,
-    stored_as,
-    stored_type,
-)
+from kohort.io.databases import Address, DatabaseTable, dialect
 from kohort.io.formats.fitting import refuse_doubles
 
 _DUCKDB_ROWS, _SQLITE_ROWS = 1 << 17, 1 << 16
@@ -36,11 +23,11 @@ _KEPT = ("UUID", "JSON", "INTERVAL", "TIME WITH TIME ZONE", "BIT", "HUGEINT", "U
 _REFUSED = ("UNION", "VARIANT", "MAP")
 
 
-class Duckdb(Database):
+class Duckdb(dialect.Database):
     """A file of DuckDB, or none for queries over other files; types that Arrow has not come as text."""
 
     def __init__(self, address: Address, *, to_write: bool) -> None:
-        duckdb = load_package("duckdb", "DuckDB")
+        duckdb = dialect.load_package("duckdb", "DuckDB")
         super().__init__(address, duckdb.Error)
         if to_write and address.file is None:
             raise InputError(f"{address} is a database in memory. Name a file: duckdb:///release.duckdb.")
@@ -53,7 +40,7 @@ class Duckdb(Database):
             self.native.execute("begin transaction" if to_write else "begin transaction read only")
 
     @property
-    def writing(self) -> type[Writing]:
+    def writing(self) -> type[dialect.Writing]:
         return DuckdbWriting
 
     def run(self, statement: str, *, tells: bool = False) -> None:
@@ -89,14 +76,14 @@ class Duckdb(Database):
     def relations(self, statement: str, source: DatabaseTable) -> frozenset[Any]:
         """The tables that the plan of the statement names."""
         plan = self.rows(f"explain (format json) {statement}", tells=True)[0][1]
-        return relations_of(source.file, _tables_in(json.loads(plan)))
+        return dialect.relations_of(source.file, _tables_in(json.loads(plan)))
 
     @staticmethod
     def stored(field: pa.Field, column: pa.ChunkedArray) -> tuple[pa.Field, pa.ChunkedArray]:
         """A column in a type of DuckDB's, which are nearly those of Arrow."""
-        plain = plain_type(field.type)
-        kind = stored_type(field, plain, [*_DUCKDB_STORED, (_is_known, plain)], "DuckDB")
-        return field.with_type(kind), stored_as(field, column, kind)
+        plain = dialect.plain_type(field.type)
+        kind = dialect.stored_type(field, plain, [*_DUCKDB_STORED, (_is_known, plain)], "DuckDB")
+        return field.with_type(kind), dialect.stored_as(field, column, kind)
 
     def commit(self) -> None:
         self.run("commit")
@@ -115,7 +102,7 @@ def _tables_in(steps: list[dict[str, Any]]) -> list[str]:
 
 
 def _cell(name: str, kind: str) -> str:
-    own = quoted(name)
+    own = dialect.quoted(name)
     if kind.startswith(_REFUSED):
         raise UnsupportedError(
             f"Column {name!r} has the type {kind.partition('(')[0]}, which Kohort does not read. Leave it "
@@ -133,11 +120,11 @@ def _field(field: pa.Field, kind: str) -> pa.Field:
         arrow = pa.timestamp(arrow.unit, "UTC")
     if pa.types.is_null(arrow):
         arrow = pa.string()
-    told = {DATABASE_TYPE: b"duckdb " + kind.encode()} if kind in _KEPT else None
+    told = {dialect.DATABASE_TYPE: b"duckdb " + kind.encode()} if kind in _KEPT else None
     return pa.field(field.name, arrow, metadata=told)
 
 
-class DuckdbWriting(Writing):
+class DuckdbWriting(dialect.Writing):
     """A table that is about to be published in a file of DuckDB."""
 
     @property
@@ -156,7 +143,7 @@ class DuckdbWriting(Writing):
 
     def _own_relations(self) -> frozenset[Any]:
         catalog = self._database.rows("select current_database()")[0][0]
-        return relations_of(self._target.file, [self._name, f"{catalog}.{self._schema}.{self._name}"])
+        return dialect.relations_of(self._target.file, [self._name, f"{catalog}.{self._schema}.{self._name}"])
 
     def fill(self, schema: pa.Schema, tables: Iterator[pa.Table]) -> None:
         native = self._database.native
@@ -173,8 +160,8 @@ class DuckdbWriting(Writing):
 
 def _own_type(field: pa.Field) -> str:
     """A column in the type that it had in its original, if that was in DuckDB."""
-    note = (field.metadata or {}).get(DATABASE_TYPE, b"").decode()
-    own, kind = quoted(field.name), note.removeprefix("duckdb ")
+    note = (field.metadata or {}).get(dialect.DATABASE_TYPE, b"").decode()
+    own, kind = dialect.quoted(field.name), note.removeprefix("duckdb ")
     return f"{own}::{kind} as {own}" if note.startswith("duckdb ") and kind in _KEPT else own
 
 
@@ -182,7 +169,7 @@ def _is_known(kind: pa.DataType) -> bool:
     return not (pa.types.is_duration(kind) or pa.types.is_map(kind) or pa.types.is_union(kind))
 
 
-_DUCKDB_STORED: Stored = [
+_DUCKDB_STORED: dialect.Stored = [
     (pa.types.is_null, pa.string()),
     (pa.types.is_large_string, pa.string()),
     (is_bytes, pa.binary()),
@@ -200,7 +187,7 @@ _FIRST = {pa.int64(): "0", pa.float64(): "0.0", pa.string(): "''", pa.binary(): 
 _NAMES = {pa.int64(): "integer", pa.float64(): "real", pa.string(): "text", pa.binary(): "blob"}
 
 
-class Sqlite(AdbcDatabase):
+class Sqlite(dialect.AdbcDatabase):
     """A file of SQLite; columns whose cells are of several types become text, or are refused."""
 
     def __init__(self, address: Address, *, to_write: bool) -> None:
@@ -214,17 +201,17 @@ class Sqlite(AdbcDatabase):
             self.run("pragma query_only = 1", tells=True)
 
     @property
-    def writing(self) -> type[Writing]:
+    def writing(self) -> type[dialect.Writing]:
         return SqliteWriting
 
     def looked_at(self, statement: str, source: DatabaseTable | None) -> tuple[pa.Schema, str]:
         self.run(f"select * from (\n{statement}\n) limit 0", tells=True)  # refuses what is no query
         names = self._names(statement)
         refuse_doubles(names, str(self.address))
-        asked = ", ".join(f"group_concat(distinct typeof({quoted(name)}))" for name in names)
+        asked = ", ".join(f"group_concat(distinct typeof({dialect.quoted(name)}))" for name in names)
         row = self.rows(f"select {asked} from (\n{statement}\n)")[0]
         types = {name: _type(name, set((found or "").split(","))) for name, found in zip(names, row)}
-        first = ", ".join(f"{_FIRST[kind]} as {quoted(name)}" for name, kind in types.items())
+        first = ", ".join(f"{_FIRST[kind]} as {dialect.quoted(name)}" for name, kind in types.items())
         cells = ", ".join(_cast_cell(name, kind) for name, kind in types.items())
         # the driver takes the types of the first record for those of all: one of the right types comes first
         select = f"select {first} union all select {cells} from (\n{statement}\n)"
@@ -244,13 +231,13 @@ class Sqlite(AdbcDatabase):
         """The tables whose pages the program of the statement opens."""
         pages = {row[3] for row in self.rows(f"explain {statement}") if row[1] in ("OpenRead", "ReopenIdx")}
         found = self.rows("select tbl_name, rootpage from sqlite_schema")
-        return relations_of(source.file, [table for table, page in found if page in pages])
+        return dialect.relations_of(source.file, [table for table, page in found if page in pages])
 
     @staticmethod
     def stored(field: pa.Field, column: pa.ChunkedArray) -> tuple[pa.Field, pa.ChunkedArray]:
         """A column as whole numbers, floats, text or bytes: SQLite has nothing else."""
-        kind = stored_type(field, field.type, _SQLITE_STORED, "SQLite")
-        column = stored_as(field, column, plain_type(field.type)).cast(kind)
+        kind = dialect.stored_type(field, field.type, _SQLITE_STORED, "SQLite")
+        column = dialect.stored_as(field, column, dialect.plain_type(field.type)).cast(kind)
         if kind == pa.float64():  # SQLite has no NaN, and keeps no sign of zero: 0.0 is added to -0.0
             column = pc.add(column, 0.0)
             column = pc.if_else(pc.is_nan(column), pa.scalar(None, kind), column)
@@ -261,7 +248,7 @@ def _has_text(kind: pa.DataType) -> bool:
     return not (pa.types.is_nested(kind) or pa.types.is_duration(kind) or pa.types.is_interval(kind))
 
 
-_SQLITE_STORED: Stored = [
+_SQLITE_STORED: dialect.Stored = [
     (pa.types.is_boolean, pa.int64()),
     (pa.types.is_uint64, pa.string()),
     (pa.types.is_integer, pa.int64()),
@@ -286,13 +273,13 @@ def _type(name: str, found: set[str]) -> pa.DataType:
 
 
 def _cast_cell(name: str, kind: pa.DataType) -> str:
-    own = quoted(name)
+    own = dialect.quoted(name)
     if kind == pa.string():
         return f"cast({own} as text)"
     return f"cast({own} as real)" if kind == pa.float64() else own
 
 
-class SqliteWriting(Writing):
+class SqliteWriting(dialect.Writing):
     """A table that is about to be published in a file of SQLite."""
 
     most_schemas = 0
@@ -306,9 +293,9 @@ class SqliteWriting(Writing):
         return found[0][1] if found else None
 
     def _own_relations(self) -> frozenset[Any]:
-        return relations_of(self._target.file, [self._name])
+        return dialect.relations_of(self._target.file, [self._name])
 
     def fill(self, schema: pa.Schema, tables: Iterator[pa.Table]) -> None:
-        columns = ", ".join(f"{quoted(field.name)} {_NAMES[field.type]}" for field in schema)
-        self._database.run(f"create table {quoted(self._new)} ({columns})", tells=True)
+        columns = ", ".join(f"{dialect.quoted(field.name)} {_NAMES[field.type]}" for field in schema)
+        self._database.run(f"create table {dialect.quoted(self._new)} ({columns})", tells=True)
         self._database.append(self._new, schema, tables)

@@ -24,17 +24,7 @@ import pyarrow.compute as pc
 
 from kohort.errors import InputError, UnsupportedError, counted, did_you_mean
 from kohort.files.checked import write_checked
-from kohort.io.formats import How, Read
-from kohort.io.formats.fitting import (
-    Slices,
-    by_polars,
-    has_no_text,
-    is_fine_or_zoned,
-    long_numbers_as_text,
-    refuse_columns,
-    refuse_distant_dates,
-    times_as_text,
-)
+from kohort.io.formats import How, Read, fitting
 from kohort.io.formats.text_layout import HEADER_RECORDS, invented_names, refuse_doubtful_header
 from kohort.io.source_file import SourceFile
 
@@ -58,7 +48,7 @@ def read(source: SourceFile, how: How) -> Read:
         book = fastexcel.read_excel(os.fspath(source))
         chosen = choose_sheet(source, book, how.sheet)
         refuse_flaws(source, chosen.name)
-        with by_polars("Reading an Excel workbook"):
+        with fitting.by_polars("Reading an Excel workbook"):
             frame = pl.read_excel(
                 os.fspath(source),
                 sheet_name=chosen.name,
@@ -101,7 +91,7 @@ def _named(path: Path, table: pa.Table, header: list[str | None]) -> pa.Table:
     return table.select(kept).rename_columns([header[index] for index in kept])
 
 
-def write(slices: Slices, path: Path, delimiter: str | None) -> None:
+def write(slices: fitting.Slices, path: Path, delimiter: str | None) -> None:
     """Write one sheet. Text that begins with '=' stays text; null is a missing cell, '' an empty text."""
     table = slices.whole()
     if table.num_rows > MOST_RECORDS or table.num_columns > MOST_COLUMNS:
@@ -109,9 +99,9 @@ def write(slices: Slices, path: Path, delimiter: str | None) -> None:
             f"An Excel sheet holds {MOST_RECORDS:,} records and {MOST_COLUMNS:,} columns; the table has "
             f"{table.num_rows:,} and {table.num_columns:,}. Write CSV or Parquet."
         )
-    refuse_columns(table.schema, "Excel", has_no_text)
-    refuse_distant_dates(table, "Excel")
-    table = times_as_text(long_numbers_as_text(table), _is_unfit)
+    fitting.refuse_columns(table.schema, "Excel", fitting.has_no_text)
+    fitting.refuse_distant_dates(table, "Excel")
+    table = fitting.times_as_text(fitting.long_numbers_as_text(table), _is_unfit)
     from xlsxwriter import Workbook  # slow to import, and seldom needed
 
     file = io.BytesIO()
@@ -121,7 +111,7 @@ def write(slices: Slices, path: Path, delimiter: str | None) -> None:
         for index, name in enumerate(table.column_names):
             sheet.write_string(0, index, name)
         row = 1
-        for part in Slices.of(table).plain().tables:
+        for part in fitting.Slices.of(table).plain().tables:
             _write_cells(book, sheet, part, row)
             row += part.num_rows
     write_checked(path, file.getvalue())
@@ -184,7 +174,7 @@ class _AllDigits(float):
 
 def _is_unfit(column: pa.ChunkedArray) -> bool:
     """Whether cells cannot hold all of these dates or times: Excel's calendar begins with 1900."""
-    if is_fine_or_zoned(column):
+    if fitting.is_fine_or_zoned(column):
         return True
     least = None if pa.types.is_time(column.type) else pc.min(column).as_py()
     return least is not None and least.year < 1900

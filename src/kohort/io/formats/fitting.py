@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kohort.data.arrow_values import is_bytes, without_dictionaries
+from kohort.data.arrow_values import is_bytes, is_text, value_type, without_dictionaries
 from kohort.data.column import code_column
 from kohort.data.process import require_polars_threads
 from kohort.errors import InputError, UnsupportedError
@@ -90,9 +90,7 @@ def refuse_doubles(names: Sequence[str], where: str) -> None:
 
 def is_not_encoded_text(kind: pa.DataType) -> bool:
     """Whether a type is no dictionary of texts, which may be another one in each slice."""
-    if not pa.types.is_dictionary(kind):
-        return True
-    return not (pa.types.is_string(kind.value_type) or pa.types.is_large_string(kind.value_type))
+    return not (pa.types.is_dictionary(kind) and is_text(kind))
 
 
 def holds_bytes(kind: pa.DataType) -> bool:
@@ -179,8 +177,8 @@ def by_polars(what: str) -> Iterator[None]:
 
 def wide_decimals_as_text(table: pa.Table) -> pa.Table:
     """The table with decimals of more than 38 digits, which Polars lacks, as text: no digit is lost."""
-    plain = lambda _, column: column.cast(_values(column.type)).cast(pa.string())  # noqa: E731
-    return _as_text(table, lambda column: pa.types.is_decimal256(_values(column.type)), plain)
+    plain = lambda _, column: column.cast(value_type(column.type)).cast(pa.string())  # noqa: E731
+    return _as_text(table, lambda column: pa.types.is_decimal256(value_type(column.type)), plain)
 
 
 def write_text(
@@ -217,7 +215,7 @@ def has_distant_dates(column: pa.ChunkedArray | pa.Array, *, margin: int = 0) ->
 
     margin  by how many days a time zone may move the ends
     """
-    kind = _values(column.type)
+    kind = value_type(column.type)
     if not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
         return False
     per_day = 1 if pa.types.is_date32(kind) else _PER_DAY[kind.unit if pa.types.is_timestamp(kind) else "ms"]
@@ -227,7 +225,3 @@ def has_distant_dates(column: pa.ChunkedArray | pa.Array, *, margin: int = 0) ->
     if ends["min"] is None:
         return False
     return ends["min"] // per_day < _DAY_1 + margin or ends["max"] // per_day > _LAST_DAY - margin
-
-
-def _values(kind: pa.DataType) -> pa.DataType:
-    return kind.value_type if pa.types.is_dictionary(kind) else kind

@@ -18,19 +18,7 @@ import pyarrow as pa
 from kohort.data.codebook import Codebook, Value, codebook_of, with_codebook
 from kohort.errors import InputError
 from kohort.extras import missing_package
-from kohort.io.formats import How, Read
-from kohort.io.formats.fitting import (
-    LARGEST_EXACT,
-    Slices,
-    by_polars,
-    has_no_text,
-    is_fine_or_zoned,
-    long_numbers_as_text,
-    refuse_columns,
-    refuse_distant_dates,
-    times_as_text,
-    wide_decimals_as_text,
-)
+from kohort.io.formats import How, Read, fitting
 from kohort.io.source_file import SourceFile
 
 _LONGEST_LABEL = 120  # bytes: SPSS cuts off longer ones
@@ -142,11 +130,11 @@ def read(source: SourceFile, how: How) -> Read:
         frame, notes = _as_stored(source, function)
     except ValueError:
         raise InputError(f"{source} is damaged, or not {title}.") from None
-    with by_polars(f"Reading {title}"):
+    with fitting.by_polars(f"Reading {title}"):
         return Read(_meaningful_table(frame, notes))
 
 
-def write(slices: Slices, path: Path, delimiter: str | None) -> None:
+def write(slices: fitting.Slices, path: Path, delimiter: str | None) -> None:
     """Write a file; null text becomes '', since neither program has missing texts."""
     ending = path.suffix.lower()
     if ending == ".dta":
@@ -177,17 +165,17 @@ def _as_stored(path: Path, function: str) -> tuple[pl.DataFrame, Any]:
 
 def _coded_for(program: Program, table: pa.Table) -> list[_CodedColumn]:
     _pyreadstat()
-    refuse_columns(table.schema, program, has_no_text)
-    refuse_distant_dates(table, program)
-    with by_polars(f"Writing a {program} file"):
-        return _coded_columns(pa.concat_tables(Slices.of(_fitting(table)).plain().tables), program)
+    fitting.refuse_columns(table.schema, program, fitting.has_no_text)
+    fitting.refuse_distant_dates(table, program)
+    with fitting.by_polars(f"Writing a {program} file"):
+        return _coded_columns(pa.concat_tables(fitting.Slices.of(_fitting(table)).plain().tables), program)
 
 
 def _write(coded: list[_CodedColumn], path: Path, function: str, title: str, **options: Any) -> None:
     package, frame = _pyreadstat(), pl.DataFrame([column.values for column in coded])
     options |= {"column_labels": _noted(coded, "label"), "variable_value_labels": _noted(coded, "labels")}
     try:
-        with by_polars(f"Writing a {title} file"):
+        with fitting.by_polars(f"Writing a {title} file"):
             getattr(package, function)(frame, path, **options)
     except (package.ReadstatError, package.PyreadstatError):
         raise InputError(
@@ -200,7 +188,9 @@ def _write(coded: list[_CodedColumn], path: Path, function: str, title: str, **o
 
 def _fitting(table: pa.Table) -> pa.Table:
     """The table in types that both programs have: text for what they would round."""
-    return times_as_text(wide_decimals_as_text(long_numbers_as_text(table)), is_fine_or_zoned)
+    return fitting.times_as_text(
+        fitting.wide_decimals_as_text(fitting.long_numbers_as_text(table)), fitting.is_fine_or_zoned
+    )
 
 
 _MILLISECOND = 1.0  # as far as times may be off, in milliseconds: both programs store them as numbers
@@ -328,5 +318,5 @@ def _natural(column: pl.Series) -> pl.Series:
     if not column.dtype.is_float():
         return column
     values = column.drop_nulls()
-    whole = len(values) and ((values == values.floor()) & (values.abs() <= LARGEST_EXACT)).all()
+    whole = len(values) and ((values == values.floor()) & (values.abs() <= fitting.LARGEST_EXACT)).all()
     return column.cast(pl.Int64) if whole else column
