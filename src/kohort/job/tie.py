@@ -14,7 +14,7 @@ import hmac
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -34,7 +34,7 @@ from kohort.errors import InfeasibleError, InputError, InternalError, Unsupporte
 from kohort.job.prepare import Prepared
 from kohort.job.publish import Published
 from kohort.job.solve import Clock
-from kohort.late import LateModule
+from kohort.late import nw
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups
 from kohort.recoding.placed_groups import PlacedGroups
@@ -44,11 +44,6 @@ from kohort.tables.table import Table
 from kohort.treatments import generator_of
 from kohort.verification import Caution, Together, verify_together
 from kohort.verification.releases import SIGNATURES, texts_of_values
-
-if TYPE_CHECKING:
-    import narwhals as nw
-else:
-    nw = LateModule("narwhals")
 
 
 @dataclass(frozen=True, eq=False)

@@ -187,6 +187,8 @@ def _verified(
     """What is published, and the verdict; `held` has the parts with what workers found of them."""
     with spark_failures("solve, publish and verify the regions"):
         rows = held.select("part", "found").toArrow().to_pydict()
+    if not rows["part"]:  # as when a file is longer than it was when Spark divided it
+        raise _changed(before, 0)
     digests, found, extremes, formulas = zip(*map(pickle.loads, rows["found"]))
     by_part, coder = dict(zip(rows["part"], digests)), made.coder
     parts = SparkParts(held, coder.shown, coder.hidden, coder.kinds(prepared.frame), by_part)
@@ -229,11 +231,7 @@ def _whole(
     compared = [*hidden, *prepared.carried, *_whose(prepared)]
     after, shown = fingerprints(published, compared, prepared.published_names)
     if after != before:
-        raise InputError(
-            f"The table changed while it was read: {before[0]:,} records, and then {after[0]:,} with other "
-            "values. Nothing was written. Run this again on a source that gives the same records at every "
-            "reading."
-        )
+        raise _changed(before, after[0])
     # the people of the published table, counted once more: by other means than before the search
     people = {name: _shares(published, column) for name, column in _compared(prepared).items()}
     for name, column in _compared(prepared).items():
@@ -252,6 +250,14 @@ def _whole(
     columns = Check("columns", right, detail)
     n_people = prepared.n_people if prepared.units.several else None
     return WholeFound(prepared.untouched, True, columns, n_people, people=people), shown
+
+
+def _changed(before: tuple[int, int], n_records: int) -> InputError:
+    return InputError(
+        f"The table changed while it was read: {before[0]:,} records, and then {n_records:,} with other "
+        "values. Nothing was written. Run this again on a source that gives the same records at every "
+        "reading."
+    )
 
 
 def _shares(published: Any, column: CountedColumn) -> dict[int, Fraction]:
