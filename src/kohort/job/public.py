@@ -140,13 +140,21 @@ def public_version(facts: dict[str, Any]) -> dict[str, Any]:
     """The facts of a certificate with what is for the holder taken out: the same names, fewer digits."""
     chosen = facts | _HOLDERS | {"audience": "public"}
     chosen |= {name: _losses(facts, name) for name in ("loss", "unweighted_loss")}
-    chosen |= dict.fromkeys(_BOUNDS) | _by_theorem(facts)
+    # an approximation factor that a theorem gives asks for no bound of this table
+    proven = {name: why for name, why in facts["evidence"].items() if why["evidence"] == "theorem"}
+    chosen |= dict.fromkeys(_BOUNDS) | {"evidence": proven}
+    chosen["guarantee"] = facts["guarantee"] if proven else None
     chosen["checks"] = [check | {"detail": ""} for check in facts["checks"]]
     chosen["cautions"] = [caution for caution in facts["cautions"] if caution["kind"] in OF_RELEASE]
-    if facts["counted"] == "people":  # who has which records, the release does not tell
-        for name in ("people", "smallest_class_people", "risk"):
-            chosen[name] = two_digits(facts[name])
-    chosen["models"] = [_measured(model, facts["counted"]) for model in facts["models"]]
+    of_people = facts["counted"] == "people"  # who has which records, the release does not tell
+    for name in ("people", "smallest_class_people", "risk") if of_people else ():
+        chosen[name] = two_digits(facts[name])
+    chosen["models"] = [
+        model | {"measured": two_digits(model["measured"])}
+        if of_people or "population" in model["parameters"]
+        else model
+        for model in facts["models"]
+    ]
     for name, private in (("order", ("shuffled",)), ("scheme", ("bound", "gap", "nodes"))):
         chosen[name] = facts[name] and facts[name] | dict.fromkeys(private)
     chosen["events"] = facts["events"] and facts["events"] | {"orphans": None}
@@ -191,18 +199,6 @@ def _rounded_up(value: float) -> float:
         return 0.0
     unit = math.floor(math.log10(abs(value))) - 1
     return float(f"{math.ceil(value * (1 - _SLACK) / 10.0**unit)}e{unit}")
-
-
-def _by_theorem(facts: dict[str, Any]) -> dict[str, Any]:
-    """The approximation factor where a theorem gives it, which asks for no bound of this table."""
-    proven = {name: why for name, why in facts["evidence"].items() if why["evidence"] == "theorem"}
-    return {"guarantee": facts["guarantee"] if proven else None, "evidence": proven}
-
-
-def _measured(model: dict[str, Any], counted: str) -> dict[str, Any]:
-    """A promise; what was measured of people, or beside a population, the release alone does not tell."""
-    shown = counted == "records" and "population" not in model["parameters"]
-    return model if shown else model | {"measured": two_digits(model["measured"])}
 
 
 class HoldsOriginal:
