@@ -41,9 +41,13 @@ class Codebook:
     @cached_property
     def code_of_text(self) -> dict[str, Value]:
         """The code of each value as it is published: its label, and the code where two have the same."""
+
+        def plain(code: Value) -> Value:
+            return int(code) if isinstance(code, float) and code.is_integer() else code
+
         uses = Counter(label for _, label in self.labels)
         return {
-            label if uses[label] == 1 and label else f"{label} ({_plain(code)})".strip(): code
+            label if uses[label] == 1 and label else f"{label} ({plain(code)})".strip(): code
             for code, label in self.labels
         }
 
@@ -75,7 +79,3 @@ def codebook_of(field: pa.Field) -> Codebook | None:
     facts["labels"] = [(code, label) for code, label in facts["labels"]]
     listed = {name: tuple(part) for name, part in facts.items() if isinstance(part, list)}
     return Codebook(**(facts | listed))
-
-
-def _plain(code: Value) -> str:
-    return str(int(code)) if isinstance(code, float) and code.is_integer() else str(code)

@@ -231,12 +231,7 @@ def _round_steps(least: float) -> list[float]:
     """
     exponent = math.floor(math.log10(least))
     for steps in ((1, 5, 10), (2, 10, 20), (5, 10, 20), (10, 50, 100)):
-        widths = [_scaled(step, exponent) for step in steps]
-        if widths[0] >= least:
+        scaled = [round(step * 10.0**exponent, max(0, -exponent)) for step in steps]
+        if scaled[0] >= least:
             break
-    return widths
-
-
-def _scaled(step: int, exponent: int) -> float:
-    width = round(step * 10.0**exponent, max(0, -exponent))
-    return int(width) if width.is_integer() else width
+    return [int(width) if width.is_integer() else width for width in scaled]
