@@ -113,8 +113,8 @@ _CAUSES = (
     (
         r"OutOfMemory|MemoryError|Unable to allocate|exit code 137|Python worker (exited|crashed)",
         "a worker died, probably out of memory. {nothing} Give executors more memory "
-        "(spark.executor.memory, and spark.executor.memoryOverhead for their Python), or make regions smaller "
-        "(records_per_region).",
+        "(spark.executor.memory, and spark.executor.memoryOverhead for their Python), or make regions "
+        "smaller (records_per_region).",
     ),
     (
         r"ExecutorLost|executor .*lost|exited|Connection refused|Connection reset|SparkContext was shut down|"
