@@ -163,7 +163,7 @@ def _coded_for(program: Program, table: pa.Table) -> list[_CodedColumn]:
         plain = pa.concat_tables(fitting.Slices.of(table).plain().tables)
         coded = []
         for about, values in zip(plain.schema, plain.columns):
-            book = codebook_of(about) or Codebook()
+            book = codebook_of(about)
             column = _coded(pl.Series(about.name, pl.from_arrow(values)), book, program)
             coded.append(replace(column, label=book.label))
         return coded
@@ -240,8 +240,7 @@ def _meaningful_table(frame: pl.DataFrame, notes: Any) -> pa.Table:
         book = _codebook(column, notes)
         array = _categories(column, book) if book.categories else _values(column, book)
         arrays.append(array)
-        note = None if book == Codebook() else book
-        fields.append(with_codebook(pa.field(column.name, array.type), note))
+        fields.append(with_codebook(pa.field(column.name, array.type), book))
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 
