@@ -19,7 +19,7 @@ from kohort.data.arrow_values import take_records
 from kohort.errors import InputError, UnsupportedError
 from kohort.job.prepare import Prepared
 from kohort.late import LateModule
-from kohort.recoding.placed_groups import PlacedGroups
+from kohort.recoding.groups import PlacedGroups
 from kohort.recoding.recoding import Recoding
 from kohort.tables.memory import MemoryTable
 from kohort.tables.table import Table

@@ -18,7 +18,7 @@ from kohort.errors import InputError, counted
 from kohort.problem.items import ItemsProblem
 from kohort.problem.problem import Problem
 from kohort.problem.promises import ItemInference
-from kohort.recoding.item_nodes import DROPPED, ItemNodes
+from kohort.recoding.items import DROPPED, ItemNodes
 from kohort.recoding.recoding import Recoding
 from kohort.statement import Statement
 from kohort.statement.items import Items

@@ -28,8 +28,7 @@ from kohort.job.prepare import Prepared
 from kohort.job.publish import Published
 from kohort.job.solve import Clock
 from kohort.problem.problem import Problem
-from kohort.recoding.groups import Groups
-from kohort.recoding.placed_groups import PlacedGroups
+from kohort.recoding.groups import Groups, PlacedGroups
 from kohort.recoding.recoding import Recoding
 from kohort.tables.table import Table
 from kohort.verification import Caution, Together, verify_together

@@ -117,7 +117,7 @@ def make_release(
         seconds=clock.seconds,
         items=ItemsPart.of(prepared.problem, recoding, choice.items, prepared.request),
         scheme=dict(recoding.search) or None,
-        recoding=recoding.without_parts(),
+        recoding=replace(recoding, parts=()),
         cut_by_time=solution.was_cut,
         order=order,
         tied=tied,

@@ -13,7 +13,7 @@ import pyarrow as pa
 from kohort.data.column import Column
 from kohort.errors import InputError
 from kohort.parameters import shown
-from kohort.problem.promises.exact import Number, exact_number, plain, readable
+from kohort.problem.promises.exact import Exact, Number, plain, readable
 from kohort.treatments.treatment import Perturbation, Scope, decimals_of, read_exactly
 
 
@@ -303,19 +303,16 @@ class Pram(Perturbation):
         return f"{changed / len(before):.1%} of its values changed."
 
 
+_CHANCE = Exact("made of chances from 0 to 1", lambda number: 0 <= number <= 1)
+
+
 def _checked_matrix(matrix: Mapping[Any, Any]) -> tuple[tuple[str, tuple[tuple[str, Fraction], ...]], ...]:
     """The rows of a matrix as pairs; raises InputError where chances are none, or do not add up to 1."""
     rows: list[tuple[str, tuple[tuple[str, Fraction], ...]]] = []
     for value, row in matrix.items():
         if not isinstance(row, Mapping):
             raise InputError("Every row of a PRAM matrix is a mapping from values to chances.")
-        chances = tuple(
-            (
-                str(to),
-                exact_number("Pram", "matrix", chance, "made of chances from 0 to 1", lambda n: 0 <= n <= 1),
-            )
-            for to, chance in row.items()
-        )
+        chances = tuple((str(to), _CHANCE.read("Pram", "matrix", chance)) for to, chance in row.items())
         total = sum((chance for _, chance in chances), Fraction(0))
         if total != 1:
             place = len(rows) + 1

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from kohort.data.column import Column
 from kohort.problem.attribute import Attribute
-from kohort.problem.promises.exact import exact_number, plain
+from kohort.problem.promises.exact import Exact, plain
 from kohort.tables.table import Table
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def read_exactly(
     instance: Perturbation, name: str, wanted: str, accepted: Callable[[Fraction], bool]
 ) -> None:
     """Replace a parameter by its exact number; raises InputError for another than is wanted."""
-    number = exact_number(type(instance).__name__, name, getattr(instance, name), wanted, accepted)
+    number = Exact(wanted, accepted).read(type(instance).__name__, name, getattr(instance, name))
     object.__setattr__(instance, name, number)
 
 
