@@ -18,7 +18,7 @@ from kohort.data.counting import count_pairs, distinct_rows
 from kohort.problem.promises import ClassCounts, Model, PersonCells, spread_overall
 
 if TYPE_CHECKING:
-    from kohort.problem.sensitive import SensitiveAttribute
+    from kohort.problem.attribute import SensitiveAttribute
 
 Records = np.ndarray | slice
 ALL = slice(None)
