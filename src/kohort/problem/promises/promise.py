@@ -48,8 +48,8 @@ class Promise(ABC):
 
     def __post_init__(self) -> None:
         read_parameters(self)
-        check_parameters(self, say=f"The {{name!r}} parameter of {type(self).__name__}")
         self.check()
+        check_parameters(self, say=f"The {{name!r}} parameter of {type(self).__name__}")
 
     def check(self) -> None:  # noqa: B027
         """Raise InputError for parameters that do not go together."""

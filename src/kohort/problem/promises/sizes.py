@@ -195,7 +195,7 @@ class RiskLimit(Model):
     def _risks(self, sizes: np.ndarray) -> np.ndarray:
         """The estimated risk of each class against the population: the expectation of 1 / F."""
         distinct, place = np.unique(sizes, return_inverse=True)
-        return np.array([_of_size(int(size), self._sampled) for size in distinct])[place]
+        return np.array([expected_risk(int(size), self._sampled) for size in distinct])[place]
 
     @property
     def _sampled(self) -> float:
@@ -238,7 +238,7 @@ def _least_size(limit: float, fraction: float, *, strict: bool) -> int:
     low, high = 0, 1
 
     def fails(size: int) -> bool:
-        risk = _of_size(size, fraction)
+        risk = expected_risk(size, fraction)
         return risk >= limit if strict else risk > limit
 
     while fails(high):
@@ -250,8 +250,10 @@ def _least_size(limit: float, fraction: float, *, strict: bool) -> int:
 
 
 @lru_cache(maxsize=4096)
-def _of_size(size: int, p: float) -> float:
-    """p times the integral of u^(f - 1) / (p + q u) over u from 0 to 1, which equals the expectation.
+def expected_risk(size: int, p: float) -> float:
+    """The expectation of 1 / F for a class of this size in a sample of the share p of the population.
+
+    It equals p times the integral of u^(f - 1) / (p + q u) over u from 0 to 1.
 
     By a recursion in f where it is stable (p at most a half) and f is small, else by a series whose terms
     shrink at least as fast as the powers of q f / (f + 1).
