@@ -11,9 +11,9 @@ from kohort.data.hierarchies.checks import check
 from kohort.data.hierarchies.orders import Order
 from kohort.data.hierarchy import Hierarchy
 from kohort.job.people import population_of
-from kohort.problem.attribute import Attribute, SensitiveAttribute, tight_domain
+from kohort.problem.attribute import Attribute, tight_domain
 from kohort.problem.roles import Roles
-from kohort.problem.units import Units
+from kohort.problem.units import SensitiveAttribute, Units
 from kohort.statement import Statement
 from kohort.tables.table import Table
 

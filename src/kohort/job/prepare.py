@@ -25,13 +25,13 @@ from kohort.job.people import (
     weights_of,
 )
 from kohort.job.two_files import OneFile, TwoFiles, join_files
-from kohort.problem.attribute import Attribute, SensitiveAttribute
+from kohort.problem.attribute import Attribute
 from kohort.problem.costs import cost_named
 from kohort.problem.items import ItemsProblem
 from kohort.problem.problem import Problem, refuse_many_attributes
 from kohort.problem.promises import ClassCounts, KAnonymity, Model, RiskLimit, TableModel
 from kohort.problem.roles import Roles
-from kohort.problem.units import Units, Weights
+from kohort.problem.units import SensitiveAttribute, Units, Weights
 from kohort.statement import Statement
 from kohort.statement.columns import TREATMENTS
 from kohort.tables.memory import MemoryTable

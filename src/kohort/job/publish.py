@@ -28,9 +28,9 @@ from kohort.errors import InfeasibleError
 from kohort.job.prepare import Prepared
 from kohort.job.two_files import OneFile, TwoFiles, compared
 from kohort.late import LateModule
-from kohort.problem.attribute import Attribute, SensitiveAttribute
+from kohort.problem.attribute import Attribute
 from kohort.problem.promises import MODELS, Model, context_of
-from kohort.problem.units import Units
+from kohort.problem.units import SensitiveAttribute, Units
 from kohort.recoding.recoding import PublishedColumn, Recoding
 from kohort.tables.batches import BatchTable, PublishedTable
 from kohort.tables.memory import MemoryTable

@@ -1,4 +1,4 @@
-"""Columns in codes: quasi-identifiers with what they may be generalized to, and sensitive columns."""
+"""A quasi-identifier: a coded column, what it may be generalized to, and its weight."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from kohort.data.column import Column
 from kohort.data.domain import STAR, Domain, GeneralizedValues, OrderedDomain
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
-from kohort.problem.promises import ValueContext, ValueTree
-from kohort.problem.units import Units
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,38 +114,6 @@ def _count_log(counts: np.ndarray) -> np.ndarray:
 def _range_sum(values: np.ndarray, lo: np.ndarray, hi: np.ndarray) -> np.ndarray:
     before = np.concatenate([[0], np.cumsum(values)])
     return before[np.asarray(hi) + 1] - before[np.asarray(lo)]
-
-
-@dataclass(frozen=True, eq=False)
-class SensitiveAttribute:
-    """A sensitive column; hierarchical t-closeness measures distances between its values by `hierarchy`.
-
-    units  whose the records are, in the whole table
-    """
-
-    column: Column
-    hierarchy: Hierarchy | None = None
-    units: Units = field(default_factory=Units)
-
-    @property
-    def n_values(self) -> int:
-        return len(self.column.texts)
-
-    @cached_property
-    def context(self) -> ValueContext:
-        return ValueContext(
-            labels=self.column.texts,
-            order=np.arange(self.n_values) if self.column.ordered else None,
-            tree=self._tree(),
-            overall=self.units.overall(self.column),
-        )
-
-    def _tree(self) -> ValueTree | None:
-        if self.hierarchy is None:
-            return None
-        leaf_of = self.hierarchy.leaf_of
-        nodes = [int(self.hierarchy.leaf_node[leaf_of[text]]) for text in self.column.texts]
-        return ValueTree(parent=self.hierarchy.parent, leaf_node=np.array(nodes), height=self.hierarchy.level)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from kohort.errors import InfeasibleError, InputError, UnsupportedError, counted
-from kohort.problem.attribute import Attribute, PopulationRows, SensitiveAttribute
+from kohort.problem.attribute import Attribute, PopulationRows
 from kohort.problem.costs import Cost
 from kohort.problem.encoding.coded import Coded, DistinctRows
 from kohort.problem.items import ItemsProblem
@@ -24,7 +24,7 @@ from kohort.problem.promises import (
     ValueContext,
     context_of,
 )
-from kohort.problem.units import Units, Weights
+from kohort.problem.units import SensitiveAttribute, Units, Weights
 
 MOST_ATTRIBUTES = 1_000
 

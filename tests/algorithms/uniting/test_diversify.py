@@ -19,8 +19,8 @@ from kohort.algorithms.uniting import diversify as module
 from kohort.algorithms.uniting.diversify import diversify
 from kohort.data.column import code_column
 from kohort.errors import InputError, UnsupportedError
-from kohort.problem.attribute import SensitiveAttribute
 from kohort.problem.costs import cost_named
+from kohort.problem.units import SensitiveAttribute
 from kohort.recoding.columns import Partitions
 from kohort.recoding.groups import Groups
 from strategies import _about, _between, cases, columns, hierarchies, texts_of

@@ -13,11 +13,11 @@ from kohort.algorithms.histories.patterns import WITHHELD, Pattern, settled_patt
 from kohort.data.column import Column
 from kohort.data.counting import distinct_rows
 from kohort.errors import InfeasibleError, UnsupportedError, counted
-from kohort.problem.attribute import Attribute, SensitiveAttribute
+from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
 from kohort.problem.promises import NO_CONTEXT, ClassCounts, Model
 from kohort.problem.promises.counts import representatives
-from kohort.problem.units import Units, Weights
+from kohort.problem.units import SensitiveAttribute, Units, Weights
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,8 +20,9 @@ from kohort.algorithms.mondrian.region_records import (
 )
 from kohort.data.column import Column
 from kohort.data.compact_column import CountedColumn, smallest_type
-from kohort.problem.attribute import Attribute, SensitiveAttribute
+from kohort.problem.attribute import Attribute
 from kohort.problem.promises import PeopleTally, PersonCells
+from kohort.problem.units import SensitiveAttribute
 from kohort.tables.spark import ROW, one_thread, packed
 
 if TYPE_CHECKING:

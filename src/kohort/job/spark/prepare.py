@@ -17,10 +17,9 @@ from kohort.data.column import code_column
 from kohort.errors import InputError, UnsupportedError, counted
 from kohort.job.prepare import Prepared, prepare
 from kohort.job.spark.coding import PERSON, PERSON_CELLS, cells_batch, counted_values, tallied
-from kohort.problem.attribute import SensitiveAttribute
 from kohort.problem.promises import ClassCounts, Model, RiskLimit
 from kohort.problem.promises.exact import INT64_MAX
-from kohort.problem.units import PeopleElsewhere
+from kohort.problem.units import PeopleElsewhere, SensitiveAttribute
 from kohort.statement import Statement
 from kohort.tables.spark import SparkTable, quoted
 from kohort.tables.spark_session import spark_failures

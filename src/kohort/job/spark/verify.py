@@ -19,7 +19,7 @@ from kohort.job.spark.coding import ORIGINAL, PERSON, counted_values
 from kohort.job.spark.prepare import SparkPrepared
 from kohort.job.spark.publish import Arrangement, PublishedThere
 from kohort.job.spark.solve import Made
-from kohort.problem.attribute import SensitiveAttribute
+from kohort.problem.units import SensitiveAttribute
 from kohort.tables.memory import MemoryTable
 from kohort.tables.spark import SparkParts, digest_of, fingerprints, one_thread, packed, quoted, unpacked
 from kohort.tables.spark_session import give_up, spark_failures

@@ -21,7 +21,7 @@ from kohort.tables.memory import MemoryTable
 from kohort.tables.table import Table
 
 if TYPE_CHECKING:
-    from kohort.problem.attribute import SensitiveAttribute
+    from kohort.problem.units import SensitiveAttribute
 
 NEAR = 1e-9
 """Gaps nearer than this to 0 are compared with 0 without floating point."""
