@@ -116,6 +116,8 @@ def _verified(
 ) -> tuple[PublishedThere, Verification]:
     with spark_failures("solve, publish and verify the regions"):
         rows = held.select("part", "found").toArrow().to_pydict()
+    if not rows["part"]:  # as when a file is longer than it was when Spark divided it
+        raise _changed(before, 0)
     digests, found, extremes, formulas = zip(*map(pickle.loads, rows["found"]))
     arrangement = made.arrangement
     kinds = arrangement.kinds(prepared.frame)
@@ -154,6 +156,14 @@ def _known_people(parts: Any) -> dict[str, int]:
     return dict(zip(counted["of"], counted["count"]))
 
 
+def _changed(before: tuple[int, int], n_records: int) -> InputError:
+    return InputError(
+        f"The table changed while it was read: {before[0]:,} records, and then {n_records:,} with other "
+        "values. Nothing was written. Run this again on a source that gives the same records at every "
+        "reading."
+    )
+
+
 def original_columns(prepared: SparkPrepared) -> list[str]:
     """The columns of the original whose values are compared with those of the release."""
     return [*(a.name for a in prepared.attributes), *prepared.carried, *_whose(prepared)]
@@ -173,11 +183,7 @@ def _whole(
     compared = [*hidden, *prepared.carried, *_whose(prepared)]
     after, shown = fingerprints(published, compared, prepared.published_names)
     if after != before:
-        raise InputError(
-            f"The table changed while it was read: {before[0]:,} records, and then {after[0]:,} with other "
-            "values. Nothing was written. Run this again on a source that gives the same records at every "
-            "reading."
-        )
+        raise _changed(before, after[0])
     people = _recounted_people(published, prepared.sensitive) if _compares(prepared) else {}
     names = [name for name in published.columns if not name.startswith("_kohort_")]
     right = names == prepared.published_names
