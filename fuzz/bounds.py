@@ -117,7 +117,7 @@ def bounds(problem: Problem) -> Iterator[tuple[str, float | None]]:
 
     Where records have weights, only that from nearest records does.
     """
-    weighed = ", weighed" if problem.masses is not None else ""
+    weighed = "" if problem.masses.even else ", weighed"
     yield f"nearest records{weighed}", lower_bound(problem, Run())
     if weighed:
         return

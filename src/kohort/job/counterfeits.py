@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -18,17 +17,12 @@ import pyarrow as pa
 from kohort.data.arrow_values import take_records
 from kohort.errors import InputError, UnsupportedError
 from kohort.job.prepare import Prepared
-from kohort.late import LateModule
+from kohort.late import nw
 from kohort.recoding.groups import PlacedGroups
 from kohort.recoding.recoding import Recoding
 from kohort.tables.memory import MemoryTable
 from kohort.tables.table import Table
 from kohort.treatments import generator_of
-
-if TYPE_CHECKING:
-    import narwhals as nw
-else:
-    nw = LateModule("narwhals")
 
 
 def refuse_counterfeits(prepared: Prepared) -> None:

@@ -27,7 +27,7 @@ from kohort.data.process import give_memory_back
 from kohort.errors import InfeasibleError
 from kohort.job.prepare import Prepared
 from kohort.job.two_files import OneFile, TwoFiles, compared
-from kohort.late import LateModule
+from kohort.late import nw, pl
 from kohort.problem.attribute import Attribute
 from kohort.problem.promises import MODELS, Model, context_of
 from kohort.problem.units import SensitiveAttribute, Units
@@ -38,12 +38,7 @@ from kohort.tables.table import Table
 from kohort.treatments import Part
 
 if TYPE_CHECKING:
-    import narwhals as nw
-    import polars as pl
-
     from kohort.verification import Verdict
-else:
-    nw, pl = LateModule("narwhals"), LateModule("polars")
 
 
 def starred(columns: Sequence[pa.Array]) -> np.ndarray:

@@ -18,18 +18,14 @@ from kohort.data.arrow_values import take_records
 from kohort.data.codebook import codebook_of, with_codebook
 from kohort.errors import InfeasibleError, InputError, counted
 from kohort.job.people import refuse_missing_persons
-from kohort.late import LateModule
+from kohort.late import nw
 from kohort.statement import Statement
 from kohort.tables.memory import MemoryTable
 from kohort.tables.table import Table
 from kohort.verification import WrittenCheck
 
 if TYPE_CHECKING:
-    import narwhals as nw
-
     from kohort.job.publish import Published
-else:
-    nw = LateModule("narwhals")
 
 
 @dataclass(frozen=True, eq=False)
