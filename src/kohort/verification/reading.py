@@ -73,6 +73,10 @@ class Reading:
         covered = by_node | by_value | self._in_set(self.sets, label, code)
         return (covered & ~self._in_set(self.denied, label, code)) | self.stars[label]
 
+    def covers_one(self, label: int, code: int) -> bool:
+        """The same for one pair."""
+        return bool(self.covers(np.array([label]), np.array([code]))[0])
+
     def _in_set(self, sets: dict[int, np.ndarray], label: np.ndarray, code: np.ndarray) -> np.ndarray:
         """Whether values are in their labels' sets, in one look-up: there may be thousands of sets."""
         if not sets:
