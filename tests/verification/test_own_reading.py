@@ -187,7 +187,7 @@ WRONG_LABELS = [
     ("quantiles", build_quantiles, "_labels", limits_plus_two),
     ("born", build_dates, "_LABELS", next_period),
     ("half", build_dates, "_LABELS", next_period),
-    ("code", build_mask.Mask, "_masked_right", another_mask),
+    ("code", build_mask.Mask, "_masked", another_mask),
     ("town", coding, "_equal_texts_merged", equal_first_letters_merged),
 ]
 

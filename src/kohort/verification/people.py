@@ -24,9 +24,9 @@ from kohort.data.column import Column
 from kohort.errors import counted
 from kohort.problem.attribute import Attribute
 from kohort.tables.table import Table
-from kohort.verification.covering import read_covering
 from kohort.verification.promises import OF_CLASSES, Counts, Promise, Values
 from kohort.verification.promises.promise import LONG
+from kohort.verification.reading import read_covering
 from kohort.verification.two_files import EVENTS_OF_ALL, Eventless
 from kohort.verification.verdict import Check
 
