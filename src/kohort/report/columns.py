@@ -19,9 +19,8 @@ from kohort.errors import InputError, did_you_mean
 from kohort.job.columns import ItemsPart
 from kohort.job.sides import BeforeAfter
 from kohort.problem.attribute import Attribute
-from kohort.verification.covering import Covering, covering_of
 from kohort.verification.measure import loss_of_labels
-from kohort.verification.reading import Reading, read_labels
+from kohort.verification.reading import Covering, Reading, covering_of, read_labels
 
 if TYPE_CHECKING:
     from kohort.release.release import Release
