@@ -130,19 +130,15 @@ def _columns(
         for name, words in columns.items() if isinstance(columns, Mapping) else ():
             if isinstance(words, ColumnWords):
                 for key, value in words.said.items():
-                    said[key][name] = _as_column_has_it(key, name, value)
+                    said[key][name] = texts_in_order(name, value) if key == "order" else value
+                if "hierarchy" in words.said:
+                    said["hierarchy"][name] = hierarchy_of(words.said["hierarchy"])
             elif role != "quasi-identifier":
                 said["treatment"][name] = words
     found = columns_of(_roles(named), **said)
     if items is not None:
         found[items.column] = Column("items", **{key: getattr(items, key) for key in OF_ITEMS})
     return found
-
-
-def _as_column_has_it(key: str, name: str, value: Any) -> Any:
-    if key == "hierarchy":
-        return hierarchy_of(value)
-    return texts_in_order(name, value) if key == "order" else value
 
 
 def _approval(given: Mapping[str, Any]) -> dict[str, Any]:
