@@ -53,8 +53,8 @@ from benchmarks.large import DIVERSE, SEVEN, write_records
 from kohort.algorithms import Run
 from kohort.algorithms.kernels.costs import costs_by_group
 from kohort.io.read_spec import with_files
-from kohort.job.spark.coding import Coder
 from kohort.job.spark.prepare import prepare_on_spark
+from kohort.job.spark.records import Coder
 from kohort.job.spark.solve import labels_of, region_problem
 from kohort.statement import Statement
 from kohort.statement.from_keywords import from_keywords, spelled_out

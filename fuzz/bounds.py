@@ -35,6 +35,7 @@ from kohort.errors import InfeasibleError, KohortError
 from kohort.problem.costs import cost_named
 from kohort.problem.problem import Problem
 from kohort.problem.promises import KAnonymity, Model
+from kohort.problem.units import Weights
 from kohort.recoding.groups import Groups
 from kohort.verification import check_proof
 from kohort.verification.bounds import withheld_cost
@@ -91,14 +92,13 @@ def _asked(rng: random.Random, problem: Problem, free: bool) -> Problem:
     attributes = tuple(replace(a, tight=tight) for a in problem.attributes)
     asked = replace(problem, cost=cost_named(rng.choice(names)), attributes=attributes, seed=rng.randrange(4))
     withheld = rng.choice([0, 0, 0, 1.01, 2.01]) / problem.n_records
-    masses = _draw_masses(rng, problem.n_records) if asked.cost.is_mean and rng.random() < 0.2 else None
+    masses = _draw_masses(rng, problem.n_records) if asked.cost.is_mean and rng.random() < 0.2 else Weights()
     return replace(asked, models=tuple(models), suppression=withheld, masses=masses)
 
 
-def _draw_masses(rng: random.Random, n: int) -> np.ndarray:
+def _draw_masses(rng: random.Random, n: int) -> Weights:
     """How much each record counts in the cost, 1 on average."""
-    masses = np.array([rng.choice([0.1, 1, 1, 2, 7]) for _ in range(n)])
-    return masses / masses.mean()
+    return Weights(np.array([rng.choice([0.1, 1, 1, 2, 7]) for _ in range(n)])).scaled()
 
 
 def _draw_model(rng: random.Random) -> Model:
@@ -117,7 +117,7 @@ def bounds(problem: Problem) -> Iterator[tuple[str, float | None]]:
 
     Where records have weights, only that from nearest records does.
     """
-    weighed = ", weighed" if problem.masses is not None else ""
+    weighed = "" if problem.masses.even else ", weighed"
     yield f"nearest records{weighed}", lower_bound(problem, Run())
     if weighed:
         return
@@ -166,7 +166,7 @@ def valid_groups(problem: Problem) -> set[tuple[int, ...]]:
 def least_cost(problem: Problem) -> float | None:
     """The least cost of all partitions into valid groups, in the units of the cost; None if it has none."""
     tables, leaves, star = problem.coded.tables, problem.coded.searched_leaves(), withheld_cost(problem)
-    mass = np.ones(problem.n_records) if problem.masses is None else problem.masses
+    mass = problem.masses.per_record(problem.n_records)
 
     def group_cost(records: tuple[int, ...]) -> float:
         return mass[list(records)].sum() * record_cost_by_definition(tables, leaves[list(records)])

@@ -13,10 +13,11 @@ import kohort as ko
 from by_definition.together import Shown
 from kohort.data.ledger import Ledger
 from kohort.problem.roles import Roles
-from kohort.release.job import make_release
+from kohort.release.job import release_of
 from kohort.release.release import Release
 from kohort.statement import Statement
 from kohort.tables.memory import MemoryTable
+from kohort.tables.source import Source
 
 KEY = b"the steward's own secret"
 ROLES = Roles({"who": "person", "age": "quasi-identifier", "ill": "sensitive"})
@@ -70,7 +71,7 @@ class Published:
             suppression=self.suppression,
             counterfeits=self.counterfeits,
         )
-        return make_release(MemoryTable(arrow(table)), request, compared=self.compared)
+        return release_of([Source.of(arrow(table))], request, compared=self.compared)
 
     def seen(self) -> list[dict[int, Shown]]:
         """What the releases show of each place."""

@@ -16,9 +16,9 @@ import kohort as ko
 from by_definition.together import lasting, places_of, values_of, worlds
 from kohort.data.ledger import Ledger
 from kohort.problem.roles import Roles
-from kohort.release.job import make_release
+from kohort.release.job import release_of
 from kohort.statement import Statement
-from kohort.tables.memory import MemoryTable
+from kohort.tables.source import Source
 from kohort.verification import verify_together
 from ledger_cases import KEY, Published, leaving, sequences, turnovers
 
@@ -295,7 +295,7 @@ def test_sensitive_columns_may_stand_in_another_order():
         request = Statement.of(
             columns=roles, promises=(ko.KAnonymity(2),), key=KEY, ledger=ledger, algorithm="mondrian"
         )
-        ledger = make_release(MemoryTable(table), request).tied.ledger
+        ledger = release_of([Source.of(table)], request).tied.ledger
     assert ledger.entries[0].facts["sensitive"] == ledger.entries[1].facts["sensitive"]
     assert (ledger.entries[0].value == ledger.entries[1].value).all()
 

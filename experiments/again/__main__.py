@@ -21,9 +21,9 @@ import pyarrow.compute as pc
 import kohort as ko
 from kohort.data.ledger import Ledger
 from kohort.io.read_spec import parse_spec, with_files
-from kohort.release.job import make_release
+from kohort.release.job import release_of
 from kohort.risk import attack_ledger
-from kohort.tables.memory import MemoryTable
+from kohort.tables.source import Source
 
 FIGURES = Path(__file__).parents[2] / "docs" / "figures"
 TREES = Path(ko.datasets.example_spec("adult")).parent / "hierarchies"
@@ -112,7 +112,7 @@ def publish(
     for number, table in enumerate(tables, 1):
         read = parse_spec(spec | {"again": way, "algorithm": algorithm})
         request = with_files(read, key=KEY, ledger=ledger)
-        release = make_release(MemoryTable(table), request, compared=way == "fresh")
+        release = release_of([Source.of(table)], request, compared=way == "fresh")
         seconds = sum(s for phase, s in release.seconds.items() if phase not in ("alone", "compile"))
         assert release.tied is not None
         ledger, together = release.tied.ledger, release.tied.facts(release.cost)

@@ -30,9 +30,9 @@ from experiments.again.classic import Classic
 from kohort.algorithms.again import WAYS, MInvariance
 from kohort.data.ledger import Ledger
 from kohort.io.read_spec import parse_spec, with_files
-from kohort.release.job import make_release
+from kohort.release.job import release_of
 from kohort.release.release import Release
-from kohort.tables.memory import MemoryTable
+from kohort.tables.source import Source
 
 WAYS_BESIDE = {"buckets": Classic, "prices": MInvariance}
 
@@ -60,7 +60,7 @@ def publish(tables: Sequence[pa.Table], spec: dict, way: type[MInvariance]) -> l
     for number, table in enumerate(tables, 1):
         read = parse_spec(spec | {"again": "m-invariance", "algorithm": "mondrian"})
         began = time.process_time()
-        release = make_release(MemoryTable(table), with_files(read, key=KEY, ledger=ledger))
+        release = release_of([Source.of(table)], with_files(read, key=KEY, ledger=ledger))
         seconds = time.process_time() - began - release.seconds.get("compile", 0.0)
         assert release.tied is not None
         ledger, people = release.tied.ledger, release.tied.people

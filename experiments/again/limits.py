@@ -29,9 +29,10 @@ from kohort.algorithms.again import Standing
 from kohort.data.ledger import Ledger
 from kohort.io.read_spec import parse_spec, with_files
 from kohort.job.prepare import prepare
-from kohort.job.tie import tie_to_ledger
-from kohort.release.job import make_release
+from kohort.job.tie import Tie, TiedRelease
+from kohort.release.job import release_of
 from kohort.tables.memory import MemoryTable
+from kohort.tables.source import Source
 
 N_COHORTS = 8
 
@@ -51,7 +52,7 @@ def bounds() -> list[dict[str, Any]]:
         newcomers = table.slice(table.num_rows - 3000).drop(["person"])
         spec = adult_spec() | {"algorithm": "improve", "time_limit": SECONDS, "suppression": 0.0}
         spec["attributes"] = {name: how for name, how in spec["attributes"].items() if name != "person"}
-        release = make_release(MemoryTable(newcomers), parse_spec(spec))
+        release = release_of([Source.of(newcomers)], parse_spec(spec))
         bound = best_bound(release)
         assert bound is not None  # improve proves one
         before = [row["bound of newcomers"] for row in rows]
@@ -78,13 +79,13 @@ def reasons() -> list[dict[str, Any]]:
     for number, table in enumerate(health_tables(), 1):
         spec = health_spec() | {"again": "history-keeping", "algorithm": "mondrian"}
         request = with_files(parse_spec(spec), key=KEY, ledger=ledger)
-        tie = tie_to_ledger(prepare(MemoryTable(table), request))
-        release = make_release(MemoryTable(table), request)
-        assert tie is not None and release.tied is not None
+        tie = Tie.of(prepare(MemoryTable(table), request))
+        release = release_of([Source.of(table)], request)
+        assert isinstance(release.tied, TiedRelease)
         ledger = release.tied.ledger
         if number > 1:
             people, loss = release.tied.people, round(release.loss["loss"], 3)
-            row = {"year": number, **_vacancies(tie.known.standing)}
+            row = {"year": number, **_vacancies(tie.standing)}
             rows.append(row | {"taken over": people["passed_on"], "rest": people["resting"], "loss": loss})
             print(rows[-1], flush=True)
     return rows

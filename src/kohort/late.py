@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["LateModule", "late_function", "late_names"]
+__all__ = ["LateModule", "late_function", "late_names", "nw", "pl"]
 
 
 class LateModule:
@@ -23,6 +23,13 @@ class LateModule:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(import_module(self._name), name)
+
+
+if TYPE_CHECKING:
+    import narwhals as nw
+    import polars as pl
+else:
+    nw, pl = LateModule("narwhals"), LateModule("polars")
 
 
 def late_function(module: str, name: str) -> Callable[..., Any]:

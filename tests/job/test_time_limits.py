@@ -54,7 +54,7 @@ def test_sets_of_many_values_do_not_outlast_the_limit(algorithm):
         ("forest", 5, "proofs.neighbour_graph.near_rows"),
         ("two-anonymity", 2, "proofs.neighbour_graph.near_rows"),
         ("two-anonymity", 2, "graph.edge_cover.near_pairs"),
-        ("three-anonymity", 3, "graph.relaxed_cycles.near_rows"),
+        ("three-anonymity", 3, "graph.two_factor.near_rows"),
         ("k-anon-cf", 5, "closed_records.k_anon_cf.disjoint_cover"),
         ("k-anon", 2, "closed_records.k_anon.greedy_cover"),
     ],

@@ -10,11 +10,11 @@ import kohort as ko
 from by_definition.together import followed, intersected, subtracted
 from kohort.data.ledger import Ledger
 from kohort.problem.roles import Roles
-from kohort.release.job import make_release
+from kohort.release.job import release_of
 from kohort.risk import attack_ledger
 from kohort.risk.together import _by_following, _by_subtraction, _by_values
 from kohort.statement import Statement
-from kohort.tables.memory import MemoryTable
+from kohort.tables.source import Source
 from ledger_cases import KEY, Published, sequences
 
 
@@ -55,7 +55,7 @@ def test_without_sensitive_columns_anybody_takes_over_a_place():
     for names, ages in (("abcd", [1, 2, 8, 9]), ("acdefg", [1, 8, 9, 2, 5, 5])):
         roles = Roles({"who": "person", "age": "quasi-identifier"})
         request = Statement.of(columns=roles, promises=(ko.KAnonymity(2),), key=KEY, ledger=ledger)
-        release = make_release(MemoryTable(pa.table({"who": list(names), "age": ages})), request)
+        release = release_of([Source.of(pa.table({"who": list(names), "age": ages}))], request)
         ledger = release.tied.ledger
     assert release.tied.people["passed_on"] == 1 and release.tied.people["new"] == 3
     facts = attack_ledger(ledger)

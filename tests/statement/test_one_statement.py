@@ -20,7 +20,7 @@ from kohort.statement.options import OPTIONS
 ONCE = {repr((case.attributes, case.spec)): name for name, case in CASES.items()}  # places ask the same
 NAMES = sorted(ONCE.values())
 TABLES = [name for name in NAMES if not CASES[name].baskets]
-FLAGS = list(Job.taken())
+FLAGS = list(Job.gathered())
 PER_COLUMN = {"order": "orders", "publish": "publish", "weight": "weights", "join": "joins"}
 VIEWS = ("models", "km", "confidence", "items", "orders", "treatments", "perturbations", "joins", "weights")
 VIEWS += ("schemes", "publish", "slot", "events", "recipients", "context", "utility", "key", "ledger")

@@ -27,6 +27,7 @@ from kohort.problem.promises import (
     alpha_deassociation,
     l_diversity,
 )
+from kohort.problem.units import Units
 
 N = 24
 TABLE = pa.table(
@@ -156,7 +157,7 @@ FAULTS = [
     Fault(
         "k-anonymity counts records, not people",
         ask(ko.KAnonymity(3), **PEOPLE),
-        {(prepare, "persons_of"): lambda *_: None},
+        {(prepare, "units_of"): lambda *_: Units()},
     ),
     Fault(
         "l-diversity of people always holds",

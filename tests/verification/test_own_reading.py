@@ -25,7 +25,7 @@ from kohort.job.verify import verify_release
 from kohort.problem.attribute import Attribute
 from kohort.problem.costs import COSTS
 from kohort.tables.memory import MemoryTable
-from kohort.verification.as_written import compare_codes
+from kohort.verification.written import compare_codes
 
 TOWNS = Hierarchy.from_paths(
     [(f"{region}{n}", region, side, "*") for region, side in zip("abcd", "NNSS") for n in range(3)]
@@ -187,7 +187,7 @@ WRONG_LABELS = [
     ("quantiles", build_quantiles, "_labels", limits_plus_two),
     ("born", build_dates, "_LABELS", next_period),
     ("half", build_dates, "_LABELS", next_period),
-    ("code", build_mask.Mask, "_masked_right", another_mask),
+    ("code", build_mask.Mask, "_masked", another_mask),
     ("town", coding, "_equal_texts_merged", equal_first_letters_merged),
 ]
 

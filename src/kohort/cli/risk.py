@@ -18,7 +18,7 @@ from kohort.io.ledger_file import open_ledger, read_ledger
 from kohort.io.read_spec import read_spec, with_files
 from kohort.io.tables import read_table
 from kohort.job.tie import TiedRelease
-from kohort.release.job import make_release
+from kohort.release.job import release_of
 from kohort.release.origin import Origin
 from kohort.risk import attack_ledger
 from kohort.statement import Statement
@@ -109,7 +109,7 @@ def _attack_next(
     with output.progress(time_limit=spec.time_limit) as progress:
         for side, way in _sides(spec.again).items():
             request = with_files(spec, beside=beside, key=key, ledger=ledger, again=way)
-            release = make_release(file.dataset, request, progress=progress, compared=True)
+            release = release_of([file], request, progress=progress, compared=True)
             assert isinstance(release.tied, TiedRelease)
             facts[side] = attack_ledger(release.tied.ledger)
     output.result(facts)

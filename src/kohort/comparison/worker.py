@@ -16,11 +16,11 @@ from typing import Any
 import pyarrow as pa
 
 from kohort.errors import InfeasibleError, KohortError, UnsupportedError
-from kohort.release.job import make_release
+from kohort.release.job import release_of
 from kohort.release.release import Release
 from kohort.risk import assess_risk
 from kohort.statement import Statement
-from kohort.tables.memory import MemoryTable
+from kohort.tables.source import Source
 from kohort.utility.itemset_loss import itemset_loss
 from kohort.utility.queries import item_query_error, query_error
 
@@ -39,7 +39,7 @@ def run_job(job: Job, progress: Any = None) -> dict[str, Any]:
     """The figures of one release and the seconds spent on compiling, or why it could not be made."""
     start = time.process_time()
     try:
-        release = make_release(MemoryTable(job.table), job.spec, progress=progress)
+        release = release_of([Source.of(job.table)], job.spec, progress=progress)
     except UnsupportedError as error:
         return {"status": "refused", "reason": str(error)}
     except InfeasibleError as error:

@@ -73,6 +73,23 @@ def without_dictionaries(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
+def value_type(kind: pa.DataType) -> pa.DataType:
+    """The type of the values, without the dictionary that they may be in."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a type is one of texts, in a dictionary or not."""
+    kind = value_type(kind)
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+
+
+def is_bytes(kind: pa.DataType) -> bool:
+    """Whether a type is one of raw bytes."""
+    plain = pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+    return plain or pa.types.is_fixed_size_binary(kind) or pa.types.is_binary_view(kind)
+
+
 # Columns in types that Arrow can compute with: no dictionaries of views or of what is no text.
 
 
@@ -174,12 +191,11 @@ def _spelled(array: pa.Array) -> pa.Array:
 
 
 def _natural_order(dictionary: pa.Array) -> np.ndarray:
-    """The places of distinct values in their order."""
     try:
         order = pc.sort_indices(dictionary).to_numpy(zero_copy_only=False)
     except (pa.ArrowNotImplementedError, pa.ArrowTypeError):
         order = pc.sort_indices(_spelled(dictionary)).to_numpy(zero_copy_only=False)
-    if not (pa.types.is_string(dictionary.type) or pa.types.is_large_string(dictionary.type)):
+    if not is_text(dictionary.type):
         return order
     try:
         numbers = dictionary.cast(pa.float64()).to_numpy(zero_copy_only=False)
@@ -220,7 +236,6 @@ def person_codes(name: str, values: pa.ChunkedArray) -> np.ndarray:
 
 
 def _blanks(values: pa.Array) -> np.ndarray:
-    """Whether each value is a blank text, or a number that is none."""
     if pa.types.is_floating(values.type):
         blank = pc.is_nan(values)
     elif pa.types.is_string(values.type) or pa.types.is_large_string(values.type):

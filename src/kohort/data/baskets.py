@@ -43,10 +43,7 @@ class Baskets:
         return np.diff(self.offsets)
 
     def holders(self, names: Sequence[str], *, multiset: bool = False) -> list[np.ndarray]:
-        """Whether each record holds the item of each name, however often: an array per name.
-
-        O(names * records): for a few items.
-        """
+        """Whether each record holds the item of each name, however often: an array per name."""
         number = {name: i for i, name in enumerate(names)}
         name_of_item = np.array([number.get(name, -1) for name in self.names(multiset)], dtype=np.int64)
         has = np.zeros((len(names) + 1, len(self)), dtype=bool)
@@ -68,7 +65,6 @@ class Baskets:
         return [text.rpartition(" ×")[0] or text for text in texts] if multiset else texts
 
     def _with(self, chosen: np.ndarray) -> Baskets:
-        """A copy of the baskets that keeps some of the items."""
         new_code = np.cumsum(chosen, dtype=np.int32) - 1
         kept = chosen[self.items.codes]
         before = np.concatenate([[0], np.cumsum(kept)])
@@ -110,11 +106,11 @@ def code_baskets(name: str, values: pa.ChunkedArray | pa.Array, *, multiset: boo
     n_items = max(len(items.texts), 1)
     keys, counts = count_nearly_sorted(np.repeat(np.arange(len(sizes)), sizes) * n_items + items.codes)
     record, codes = keys // n_items, (keys % n_items).astype(np.int32)
+    column = Column(name, items.kind, codes, items.texts, items.numbers)
     if multiset:
-        codes, texts = _with_counts(codes, counts, items.texts)
-        column = Column(name, "string", codes, texts, None)
-    else:
-        column = Column(name, items.kind, codes, items.texts, items.numbers)
+        pairs, new = np.unique(np.column_stack([codes, counts]), axis=0, return_inverse=True)
+        texts = tuple(counted_item(str(items.texts[code]), count) for code, count in pairs)
+        column = Column(name, "string", new.ravel().astype(np.int32), texts, None)
     offsets = np.concatenate([[0], np.cumsum(np.bincount(record, minlength=len(sizes)))]).astype(np.int64)
     return Baskets(name, column, offsets, missing, 0 if multiset else int((counts > 1).sum()))
 
@@ -132,13 +128,6 @@ def with_counts_above(hierarchy: Hierarchy, baskets: Baskets) -> Hierarchy:
     return Hierarchy.from_paths(
         (below, *path) for path in hierarchy.paths() for below in counts.get(str(path[0]), [f"{path[0]} ×1"])
     )
-
-
-def _with_counts(
-    codes: np.ndarray, counts: np.ndarray, texts: tuple[str | None, ...]
-) -> tuple[np.ndarray, tuple[str, ...]]:
-    pairs, new = np.unique(np.column_stack([codes, counts]), axis=0, return_inverse=True)
-    return new.ravel().astype(np.int32), tuple(counted_item(str(texts[code]), n) for code, n in pairs)
 
 
 def _is_list(kind: pa.DataType) -> bool:

@@ -142,7 +142,6 @@ def code_column(
 
 
 def _categories(values: pa.ChunkedArray | pa.Array) -> list[str]:
-    """The categories of a dictionary in their order, each once."""
     chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
     known = {text: None for chunk in chunks for text in chunk.dictionary.to_pylist() if text is not None}
     return [text_of(text) for text in known]
@@ -328,17 +327,11 @@ def _natural_text(texts: list[str]) -> _Distinct:
             return _Distinct("float", [unsigned_zero(t) for t in texts], _floats([float(t) for t in texts]))
         if all(DATE_TEXT.fullmatch(t) for t in texts):
             return _Distinct("date", texts, np.array(local_days(texts), dtype=np.int64))
-        moments = _moments(texts)
+        moments = [moment for moment in map(moment_of_text, texts) if moment is not None]
     except ValueError:  # looks like a date but is not one, such as 2024-02-31
         return _Distinct("string", texts)
-    return _Distinct("string", texts) if moments is None else _times(texts, moments)
-
-
-def _moments(texts: list[str]) -> list[int] | None:
-    """The moments of ISO times; None if some text is not a time, or if only some of them name an offset."""
-    moments = [moment for moment in map(moment_of_text, texts) if moment is not None]
     alike = len(moments) == len(texts) and len({is_zoned(text) for text in texts}) == 1
-    return moments if alike else None
+    return _times(texts, moments) if alike else _Distinct("string", texts)
 
 
 def _times(texts: list[str], moments: list[int]) -> _Distinct:

@@ -81,8 +81,7 @@ class StoredValues:
     def column(self, name: str, *, apart: Collection[str] = frozenset()) -> Column:
         """The column in codes: the same as `code_column` gives for the values, with small codes."""
         used = np.flatnonzero(self.counts)
-        one_of_each = self._as_arrow(used)
-        coded = code_column(name, one_of_each, apart=apart)
+        coded = code_column(name, self._as_arrow(used), apart=apart)
         code_of = np.zeros(len(self.counts), dtype=np.int32)
         code_of[used] = coded.codes
         return self.coded(coded, code_of)
@@ -90,34 +89,20 @@ class StoredValues:
     def coded(self, column: Column, code_of: np.ndarray) -> CompactColumn:
         """All records in the codes of a column, given the code of each value of the dictionary."""
         used = np.flatnonzero(self.counts)
-        codes = _Coded(self.codes, None if (code_of[used] == used).all() else code_of)
-        return column.like(CompactColumn, codes)
-
-
-@dataclass(frozen=True, eq=False)
-class _Coded:
-    """Codes as they are stored: `code_of[stored]`, or `stored` itself."""
-
-    stored: np.ndarray
-    code_of: np.ndarray | None = None
-
-    def at(self, rows: np.ndarray | slice) -> np.ndarray:
-        stored = self.stored[rows]
-        return stored.astype(np.int32) if self.code_of is None else self.code_of[stored]
+        return column.like(CompactColumn, (self.codes, None if (code_of[used] == used).all() else code_of))
 
 
 class _Codes:
-    """The attribute `codes` of a compact column: given once, stored small, widened at every access."""
+    """The attribute `codes` of a compact column: given once, stored small, widened at every access.
+
+    Stored are codes and what they are looked up in; None: they are the codes themselves.
+    """
 
     def __get__(self, column: Any, owner: type | None = None) -> Any:
-        if column is None:
-            return self
-        coded = column.__dict__["_coded"]
-        return widened(coded.stored, coded.code_of)
+        return self if column is None else widened(*column.__dict__["_coded"])
 
     def __set__(self, column: Any, codes: Any) -> None:
-        coded = codes if isinstance(codes, _Coded) else _Coded(compacted(codes))
-        column.__dict__["_coded"] = coded
+        column.__dict__["_coded"] = codes if isinstance(codes, tuple) else (compacted(codes), None)
 
 
 class CompactColumn(Column):
@@ -129,26 +114,27 @@ class CompactColumn(Column):
     codes = _Codes()
 
     def __len__(self) -> int:
-        return len(self.__dict__["_coded"].stored)
+        return len(self.__dict__["_coded"][0])
 
     def at(self, rows: np.ndarray | slice) -> np.ndarray:
-        return self.__dict__["_coded"].at(rows)
+        stored, code_of = self.__dict__["_coded"]
+        return widened(stored[rows], code_of)
 
     def code_of_stored(self, stored: np.ndarray) -> np.ndarray | None:
         """What the codes are looked up in, if it is by the very numbers of `stored`; else None."""
-        coded = self.__dict__["_coded"]
-        ours, theirs = (each.__array_interface__ for each in (coded.stored, stored))
+        own, code_of = self.__dict__["_coded"]
+        ours, theirs = (each.__array_interface__ for each in (own, stored))
         if any(ours[what] != theirs[what] for what in ("data", "shape", "typestr", "strides")):
             return None
-        return np.arange(int(stored.max(initial=0)) + 1) if coded.code_of is None else coded.code_of
+        return np.arange(int(stored.max(initial=0)) + 1) if code_of is None else code_of
 
     @cached_property
     def counts(self) -> np.ndarray:
-        coded = self.__dict__["_coded"]
-        if coded.code_of is None:
-            return count_codes(coded.stored, len(self.texts))
+        stored, code_of = self.__dict__["_coded"]
+        if code_of is None:
+            return count_codes(stored, len(self.texts))
         found = np.zeros(len(self.texts), dtype=np.int64)
-        np.add.at(found, coded.code_of, count_codes(coded.stored, len(coded.code_of)))
+        np.add.at(found, code_of, count_codes(stored, len(code_of)))
         return found
 
 
@@ -159,9 +145,7 @@ def compacted(codes: np.ndarray) -> np.ndarray:
 
 def smallest_type(n_codes: int) -> Any:
     """The smallest type of integers for codes below `n_codes`."""
-    return next(
-        t for t, most in ((np.uint8, 1 << 8), (np.uint16, 1 << 16), (np.int32, 1 << 31)) if n_codes <= most
-    )
+    return np.uint8 if n_codes <= 1 << 8 else np.uint16 if n_codes <= 1 << 16 else np.int32
 
 
 def widened(stored: np.ndarray, code_of: np.ndarray | None = None) -> np.ndarray:
@@ -205,9 +189,8 @@ class GrowingValues:
         dictionary = self._known[0] if self._known else pa.array([], pa.string())
         codes = np.empty(sum(map(len, self._parts)), dtype=smallest_type(len(dictionary) + 1))
         place = 0
-        self._parts.reverse()
-        while self._parts:
-            part = self._parts.pop()
+        while self._parts:  # each is given up once it is in
+            part = self._parts.pop(0)
             own = codes[place : place + len(part)]
             np.subtract(part, 1, out=own, casting="unsafe")
             own[part == 0] = len(dictionary)

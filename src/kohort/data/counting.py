@@ -82,7 +82,6 @@ def stretches_of(n_records: int, at_once: int = AT_ONCE) -> Iterator[slice]:
 def _pair_keys(
     left: Codes, right: Codes, n_right: int, chosen: np.ndarray | None, rows: np.ndarray | None, at_once: int
 ) -> Iterator[np.ndarray]:
-    """A number for each pair, a stretch of records at a time."""
     for part in stretches_of(len(left), at_once):
         key = codes_at(left, part).astype(np.int64)
         key *= n_right
@@ -111,10 +110,7 @@ def _count_sparsely(keys: Iterator[np.ndarray], n_keys: int) -> tuple[np.ndarray
 
 
 def distinct_rows(codes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The distinct rows, how often each occurs, and the row of each record. O(n log n).
-
-    Columns are folded into one integer key: see `row_keys`.
-    """
+    """The distinct rows, how often each occurs, and the row of each record. O(n log n)."""
     key = row_keys(codes.T) if codes.shape[1] else np.zeros(len(codes), dtype=np.int64)
     place_bits = len(key).bit_length()
     if len(key) and int(key.max()) >> (62 - place_bits):  # no room for the places
@@ -145,10 +141,7 @@ def _distinct_keys(key: np.ndarray, place_bits: int) -> tuple[np.ndarray, np.nda
 
 
 def row_keys(columns: Iterable[np.ndarray]) -> np.ndarray:
-    """A number for each row of some columns of codes: equal for equal rows, and in the order of the rows.
-
-    Where the number would overflow, what is there so far is renumbered first.
-    """
+    """A number for each row of some columns of codes: equal for equal rows, and in the order of the rows."""
     key, size = np.zeros(1, dtype=np.int64), 1
     for column in columns:
         width = int(column.max()) + 1 if len(column) else 1

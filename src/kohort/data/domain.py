@@ -79,14 +79,11 @@ class OrderedDomain:
         return np.where(everything, 0, lo), np.where(everything, len(self.leaves) - 1, hi)
 
     def labels(self, lo: np.ndarray, hi: np.ndarray) -> list[str | None]:
-        return [self._label(int(a), int(b)) for a, b in zip(lo, hi)]
-
-    def _label(self, lo: int, hi: int) -> str | None:
-        if lo == hi:
-            return self.leaves[lo]
-        if hi - lo + 1 == len(self.leaves):
-            return STAR
-        return f"[{self.leaves[lo]}, {self.leaves[hi]}]"
+        everything, leaves = (0, len(self.leaves) - 1), self.leaves
+        return [
+            leaves[a] if a == b else STAR if (a, b) == everything else f"[{leaves[a]}, {leaves[b]}]"
+            for a, b in zip(lo.tolist(), hi.tolist())
+        ]
 
     @property
     def height(self) -> int:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kohort.data.arrow_values import is_text
+
 if TYPE_CHECKING:
     from kohort.tables.table import Table
 
@@ -63,26 +65,17 @@ def count_formulas(cells: pa.Array) -> int:
 
 
 def _plain(texts: Any) -> Any:
-    """Texts of a kind that Arrow's functions know."""
     return texts.cast(pa.large_string()) if pa.types.is_string_view(texts.type) else texts
 
 
-def holds_texts(kind: pa.DataType) -> bool:
-    """Whether a column of this type holds texts."""
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-
-
 def _texts_changed(table: pa.Table, change: Callable[[pa.Array], pa.Array]) -> pa.Table:
-    """The table with its texts, the names of its columns among them, changed."""
     columns = [_changed(column, change) for column in table.columns]
     names = change(pa.array(table.column_names, pa.string())).to_pylist()
     return pa.table(columns, names=names)
 
 
 def _changed(column: pa.ChunkedArray, change: Callable[[pa.Array], pa.Array]) -> pa.ChunkedArray:
-    if not holds_texts(column.type):
+    if not is_text(column.type):
         return column
     if not pa.types.is_dictionary(column.type):
         plain = _plain(column)

@@ -236,39 +236,27 @@ def tree_lines(
     """
     before = None if counts is None else np.concatenate([[0], np.cumsum(counts)])
     deepest = np.inf if max_depth is None else max_depth
+    children: dict[int, list[int]] = {}
+    for child, parent in enumerate(hierarchy.parent.tolist()):
+        children.setdefault(parent, []).append(child)
 
     def line(node: int) -> str:
         lo, hi = int(hierarchy.lo[node]), int(hierarchy.hi[node])
-        facts = [] if _is_leaf(hierarchy, node) else [counted(hi - lo + 1, "leaf", "leaves")]
+        facts = [counted(hi - lo + 1, "leaf", "leaves")] if node in children else []
         if before is not None:
             facts.append(counted(int(before[hi + 1] - before[lo]), "record"))
         name = "(missing)" if hierarchy.label[node] is None else str(hierarchy.label[node])
         return f"{name} ({', '.join(facts)})" if facts else name
 
     def below(node: int, indent: str, depth: int) -> Iterator[str]:
-        children = _children(hierarchy, node) if depth <= deepest else []
-        folded = len(children) > max(max_children, 1)
-        shown = children[: max(max_children, 1) - 1] if folded else children
+        found = children.get(node, []) if depth <= deepest else []
+        folded = len(found) > max(max_children, 1)
+        shown = found[: max(max_children, 1) - 1] if folded else found
         for child in shown:
-            last = child == children[-1]
+            last = child == found[-1]
             yield f"{indent}{'└── ' if last else '├── '}{line(child)}"
             yield from below(child, indent + ("    " if last else "│   "), depth + 1)
         if folded:
-            yield f"{indent}└── … {len(children) - len(shown):,} more"
+            yield f"{indent}└── … {len(found) - len(shown):,} more"
 
     return [line(0), *below(0, "", 1)]
-
-
-def _children(hierarchy: Hierarchy, node: int) -> list[int]:
-    """Children in order: the first follows its parent, each other one its sibling's last descendant."""
-    children = []
-    lo, hi, child = int(hierarchy.lo[node]), int(hierarchy.hi[node]), node + 1
-    while lo <= hi and not _is_leaf(hierarchy, node):
-        children.append(child)
-        last = int(hierarchy.hi[child])
-        child, lo = int(hierarchy.leaf_node[last]) + 1, last + 1
-    return children
-
-
-def _is_leaf(hierarchy: Hierarchy, node: int) -> bool:
-    return int(hierarchy.leaf_node[hierarchy.lo[node]]) == node

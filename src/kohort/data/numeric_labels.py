@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kohort.data.arrow_values import is_text
 from kohort.data.hierarchies.label_ranges import LabelRanges, Range, Scale, label_ranges, scale_of
 from kohort.errors import InputError, counted
 from kohort.parameters import Seed, check_option
@@ -63,7 +64,9 @@ def numbers_of_labels(
     known: Mapping[str, Range] | None = None,
 ) -> Any:
     """The same as `as_numbers`, with the scale of the original values and the ranges of `known` labels."""
-    _check(how, star, seed)
+    check_option("how", how, How)
+    check_option("star", star, Star)
+    check_option("seed", seed, Seed)
     series = _series(column)
     labels, codes = _distinct(series)
     if labels is None:
@@ -72,7 +75,12 @@ def numbers_of_labels(
         found = scale_of(label for label in labels if label not in (known or {}))
         are_times = found in ("date", "datetime")  # then it means nothing whether they are whole
         ranges = label_ranges(labels, found if scale is None or are_times else scale, known)
-    _refuse_unreadable(series.name, ranges)
+    if ranges.unreadable:
+        raise InputError(
+            f"{_named(series.name)}: {counted(ranges.unreadable, 'label')} cannot be read as a number, a "
+            "date, an interval such as [20, 30), a set such as {1, 2}, or *. Where it holds codes or names, "
+            "use it as a category."
+        )
     low, high = _with_star(ranges, star)
     if how == "bounds":
         prefix, ends = f"{series.name}_" if series.name else "", {"low": low, "high": high}
@@ -80,14 +88,8 @@ def numbers_of_labels(
         return _table(column, series, both)
     values = _midpoints(ranges, low, high)[codes]
     if how == "spread":
-        values = _drawn(ranges, low, high, codes, values, np.random.default_rng(seed))
+        values = _drawn(ranges, low[codes], high[codes], codes, values, np.random.default_rng(seed))
     return _like(column, series, _column(values, ranges.scale))
-
-
-def _check(how: Any, star: Any, seed: Any) -> None:
-    check_option("how", how, How)
-    check_option("star", star, Star)
-    check_option("seed", seed, Seed)
 
 
 def _series(column: Any) -> nw.Series:
@@ -109,7 +111,7 @@ def _distinct(series: nw.Series) -> tuple[list[str | None] | None, np.ndarray]:
         values = values.cast(values.type.value_type)
     if pa.types.is_null(values.type):
         values = values.cast(pa.string())
-    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+    if not is_text(values.type):
         return None, np.empty(0, dtype=np.int64)
     encoded = values.combine_chunks().dictionary_encode()
     encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
@@ -139,15 +141,6 @@ def _of_plain_values(series: nw.Series) -> tuple[LabelRanges, np.ndarray]:
     star = np.zeros(len(plain), dtype=bool)
     parts = [() if np.isnan(value) else ((value, value),) for value in plain]
     return LabelRanges(plain, plain, star, parts, 0, scale), np.arange(len(plain))
-
-
-def _refuse_unreadable(name: str | None, ranges: LabelRanges) -> None:
-    if ranges.unreadable:
-        raise InputError(
-            f"{_named(name)}: {counted(ranges.unreadable, 'label')} cannot be read as a number, a date, an "
-            "interval such as [20, 30), a set such as {1, 2}, or *. Where it holds codes or names, use it "
-            "as a category."
-        )
 
 
 def _named(name: str | None) -> str:
@@ -189,7 +182,6 @@ def _drawn(
     rng: np.random.Generator,
 ) -> np.ndarray:
     """A value for each record, drawn evenly from its label's range; of a set, from one of its members."""
-    low, high = low[codes], high[codes]
     for place in [place for place, parts in enumerate(ranges.parts) if len(parts) > 1]:
         of_label = np.flatnonzero(codes == place)
         ends = np.array(ranges.parts[place])[rng.integers(len(ranges.parts[place]), size=len(of_label))]
@@ -223,7 +215,6 @@ def _like(column: Any, series: nw.Series, values: pa.Array) -> Any:
 
 
 def _table(column: Any, series: nw.Series, columns: dict[str, pa.Array]) -> Any:
-    """A table of the kind that came in, with its index."""
     table = pa.table(columns)
     if isinstance(column, (pa.Array, pa.ChunkedArray)):
         return table

@@ -26,24 +26,36 @@ class PathTree:
     """
 
     def __init__(self, paths: Iterable[Sequence[Label]]) -> None:
-        leaves, branches, branch_of_row = _by_branch(paths)
+        branch_of: dict[Ancestors, int] = {}  # the distinct lists of ancestors: most leaves share theirs
+        rows = [(path[0], branch_of.setdefault(tuple(path[1:]), len(branch_of))) for path in paths]
+        branches = list(branch_of)
         tops = {branch[-1] if branch else None for branch in branches}
         self.root = tops.pop() if len(tops) == 1 and None not in tops else STAR
         without_root = [not branch or branch[-1] != self.root for branch in branches]
-        self.rootless = sum(without_root[branch] for branch in branch_of_row) if any(without_root) else 0
+        self.rootless = sum(without_root[branch] for _, branch in rows)
         self.repeated = 0
         self.contradicting: dict[Label, None] = {}
         self._inner_label: list[Label] = [self.root]
-        self._inner_child: list[dict[Label, int]] = [{}]
+        self._inner_child: dict[tuple[int, Label], int] = {}
         self._below: list[list[int]] = [[]]  # children of inner nodes in the order met; ~leaf for a leaf
-        self._leaf: dict[Label, int] = {}
-        self._leaf_parent: list[int] = []
-        self._add(leaves, branches, branch_of_row)
+        self._leaf_parent: dict[Label, int] = {}
+        node_of_branch: dict[int, int] = {}
+        for leaf, branch in rows:
+            above = node_of_branch.get(branch)
+            if above is None:
+                above = node_of_branch[branch] = self._inner_node(branches[branch])
+            if leaf not in self._leaf_parent:
+                self._below[above].append(~len(self._leaf_parent))
+                self._leaf_parent[leaf] = above
+            elif self._leaf_parent[leaf] == above:
+                self.repeated += 1
+            else:
+                self.contradicting[leaf] = None
 
     @property
     def leaves(self) -> tuple[Label, ...]:
         """The leaves, each once, in the order met."""
-        return tuple(self._leaf)
+        return tuple(self._leaf_parent)
 
     @property
     def inner_labels(self) -> set[Label]:
@@ -75,33 +87,16 @@ class PathTree:
                 stack.extend([(child, number) for child in reversed(self._below[node])])
         return label, np.array(parent, dtype=np.int32), np.array(leaf_node, dtype=np.int32)
 
-    def _add(self, leaves: list[Label], branches: list[Ancestors], branch_of_row: list[int]) -> None:
-        node_of_branch: dict[int, int] = {}
-        for leaf, branch in zip(leaves, branch_of_row):
-            above = node_of_branch.get(branch)
-            if above is None:
-                above = node_of_branch[branch] = self._inner_node(branches[branch])
-            known = self._leaf.setdefault(leaf, len(self._leaf_parent))
-            if known == len(self._leaf_parent):
-                self._leaf_parent.append(above)
-                self._below[above].append(~known)
-            elif self._leaf_parent[known] == above:
-                self.repeated += 1
-            else:
-                self.contradicting[leaf] = None
-
     def _inner_node(self, branch: Ancestors) -> int:
         node = 0
         for label in reversed(branch):
             if label == self._inner_label[node]:
                 continue
-            child = self._inner_child[node].get(label)
-            if child is None:
-                child = self._inner_child[node][label] = len(self._below)
+            child = self._inner_child.setdefault((node, label), len(self._below))
+            if child == len(self._below):
                 self._below[node].append(child)
                 self._below.append([])
                 self._inner_label.append(label)
-                self._inner_child.append({})
             node = child
         return node
 
@@ -111,17 +106,6 @@ class PathTree:
         if node == 0 or len(below) != 1 or below[0] >= 0:
             return None
         return ~below[0] if leaves[~below[0]] == self._inner_label[node] else None
-
-
-def _by_branch(paths: Iterable[Sequence[Label]]) -> tuple[list[Label], list[Ancestors], list[int]]:
-    """Leaves, the distinct lists of ancestors, and which of them each leaf has: most leaves share theirs."""
-    leaves: list[Label] = []
-    branch_of: dict[Ancestors, int] = {}
-    branch_of_row: list[int] = []
-    for path in paths:
-        leaves.append(path[0])
-        branch_of_row.append(branch_of.setdefault(tuple(path[1:]), len(branch_of)))
-    return leaves, list(branch_of), branch_of_row
 
 
 # A hierarchy as pairs of child and parent, turned into paths.
@@ -175,7 +159,6 @@ def _cycles(parent: dict[Label, Label]) -> list[Label]:
 
 
 def _path(leaf: Label, parent: dict[Label, Label], cycles: set[Label]) -> tuple[Label, ...]:
-    """Labels from the leaf upwards, up to the first label that would repeat."""
     path = [leaf]
     above = parent[leaf]
     while above is not None and above not in cycles:

@@ -6,6 +6,7 @@ import ctypes
 import os
 import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,33 +21,32 @@ _WHAT_TO_DO = (
 )
 
 
-class _Lost:
-    """Whether threads of Polars were running in the parent when this process was forked."""
+@dataclass
+class _Threads:
+    """Whether threads of Polars are running, noted right before a fork, and whether one has lost them."""
 
-    polars = False
+    running: bool = False
+    lost: bool = False
+
+
+_POLARS = _Threads()
 
 
 def require_polars_threads(what: str) -> None:
     """Refuse, in a process that was forked after Polars had been used, what would wait for its threads."""
-    if _Lost.polars:
+    if _POLARS.lost:
         raise UnsupportedError(
             f"{what} needs the threads of Polars, which this process lacks: it was forked from a process "
             f"that had used Polars. {_WHAT_TO_DO}"
         )
 
 
-class _Running:
-    """Whether threads of Polars are running in this process, noted right before it is forked."""
-
-    polars = False
-
-
 def _note_running() -> None:
-    _Running.polars = _Lost.polars or _polars_is_running()
+    _POLARS.running = _POLARS.lost or _polars_is_running()
 
 
 def _note_lost() -> None:
-    _Lost.polars = _Running.polars
+    _POLARS.lost = _POLARS.running
 
 
 def _polars_is_running() -> bool:
@@ -68,10 +68,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def give_memory_back() -> None:
-    """Give memory that is free back to the system, so that whoever needs it next can have it.
-
-    Arrow keeps what it had for a batch, and the C library what lies between pieces that are still in use.
-    """
+    """Give memory that is free back to the system, so that whoever needs it next can have it."""
     pa.default_memory_pool().release_unused()
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc has it

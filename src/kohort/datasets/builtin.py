@@ -24,12 +24,10 @@ def load_adult(split: str | None = None) -> pa.Table:
     >>> load_adult("test").num_rows
     15060
     """
-    table = _read("adult.csv.zst")
-    if split is None:
-        return table
-    if split not in ("train", "test"):
+    if split not in (None, "train", "test"):
         raise InputError(f"Adult has no part {split!r}. {did_you_mean(split, ['train', 'test'])}")
-    return table.filter(pc.equal(table["split"], split))
+    table = _read("adult.csv.zst")
+    return table if split is None else table.filter(pc.equal(table["split"], split))
 
 
 def load_health(year: int | None = None, *, raw: bool = False) -> pa.Table:

@@ -128,7 +128,6 @@ def _diagnoses(rng: np.random.Generator, age: np.ndarray, sex: np.ndarray) -> np
 
 
 def _patient_ids(rng: np.random.Generator, n: int) -> pa.Array:
-    """Unique numbers of patients, not in the order of the rows."""
     digits = _zero_padded(rng.permutation(n) + 1, max(7, len(str(n))))
     return pc.binary_join_element_wise("P", digits, "")
 
@@ -138,7 +137,6 @@ def _zero_padded(numbers: np.ndarray, width: int) -> pa.Array:
 
 
 def _names(rng: np.random.Generator, sex: np.ndarray) -> pa.Array:
-    """Names combined from lists, a few of them far more frequent than the others."""
     surnames = _WORDS["surnames"].split()
     names = [
         f"{first} {last}" for s in _SEXES for first in _WORDS["first_names"][s].split() for last in surnames

@@ -284,10 +284,7 @@ class Outputs:
     def drafts(
         self, files: Collection[Path] | None = None, *, commit: Callable[[], None] | None = None
     ) -> Iterator[dict[Path, Path]]:
-        """Yield a draft for each file, or for each of `files`; at the end all are renamed, or none is.
-
-        commit  publishes what is no file, as the last step: if it fails, no file is published either
-        """
+        """Yield a draft for each file, or for each of `files`; at the end all are renamed, or none is."""
         chosen = [path for path in self.files if files is None or path in files]
         with self._folder_for(chosen):
             replace(self, files=chosen).check()  # there may be other files by now

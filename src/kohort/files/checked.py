@@ -6,7 +6,7 @@ import errno
 import hashlib
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -32,6 +32,19 @@ def checked_stream(path: str | Path) -> Iterator[BinaryIO]:
             found.update(chunk)
     if found.digest() != stream.digest.digest():
         raise OSError(errno.EIO, "not all bytes arrived", str(path))
+
+
+def folder_hash(hashes: Mapping[str, str]) -> str:
+    """The hash of a folder: the SHA-256 of what `sha256sum` prints for its files, by their names.
+
+    hashes  the SHA-256 of each file by its name
+
+    >>> of_file = hashlib.sha256(b"").hexdigest()
+    >>> folder_hash({"part-1": of_file}) == hashlib.sha256(f"{of_file}  part-1\\n".encode()).hexdigest()
+    True
+    """
+    lines = "".join(f"{hashes[name]}  {name}\n" for name in sorted(hashes))
+    return hashlib.sha256(lines.encode()).hexdigest()
 
 
 class _HashingStream(io.BufferedIOBase):

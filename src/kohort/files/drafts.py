@@ -204,10 +204,7 @@ def _begin(journals: Sequence[Path], content: dict[str, Any]) -> Path:
 
 
 def complete_journal(journal: Path) -> None:
-    """Make the renames that a run was killed before it could make, or undo them if it had yet to commit.
-
-    Nothing is done if none was begun.
-    """
+    """Make the renames that a run was killed before it could make, or undo them if it had yet to commit."""
     with suppress(OSError, ValueError, KeyError):
         counting = Path(_read(journal)["counts"])
         found = _read(counting)

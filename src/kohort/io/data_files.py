@@ -39,10 +39,7 @@ def read_data(path: str | Path | DatabaseTable, shape: BasketShape | None = None
 
 
 def refuse_options_of_files(shape: BasketShape | None, reading: Mapping[str, Any]) -> None:
-    """Refuse what is said about a file where the records are those of a database.
-
-    Baskets are lists there, in a column named `items`.
-    """
+    """Refuse what is said about a file where the records are those of a database."""
     if shape is not None and shape.id is not None:
         raise UnsupportedError(
             "A spec for a long table of baskets (id and item) cannot be used for a database: give a file, or "
@@ -71,9 +68,9 @@ def write_data(
     """Write a release in the shape in which its original came; `formulas` is the key of the spec."""
     if shape is not None:
         write_basket_file(table, path, shape)
-        return
-    as_text = formulas == "escape" and format_of(path).name == "csv"
-    write_table(escaped(table) if as_text else table, path, delimiter=delimiter)
+    else:
+        as_text = formulas == "escape" and format_of(path).name == "csv"
+        write_table(escaped(table) if as_text else table, path, delimiter=delimiter)
 
 
 def write_data_slices(
@@ -89,9 +86,7 @@ def read_release(
 ) -> Source:
     """Read what `write_data` has written; texts that it escaped are as they were before."""
     file = read_data(path, shape, **reading)
-    if formulas == "escape" and file.format == "csv":
-        return file.holding(unescaped(file.table))
-    return file
+    return file.holding(unescaped(file.table)) if formulas == "escape" and file.format == "csv" else file
 
 
 def write_rows(table: pa.Table, path: str | Path) -> None:

@@ -51,7 +51,7 @@ class HierarchyFile:
     @property
     def source(self) -> Builder | Hierarchy | None:
         """The hierarchy, or what makes it of a column's values."""
-        return self.hierarchy if self.ranges is None else self.ranges
+        return self.ranges or self.hierarchy
 
     def over(self, column: Column) -> Hierarchy | None:
         """The hierarchy over the values of a column."""
@@ -78,8 +78,8 @@ def read_source(source: FileSource, *, beside: str | Path = ".") -> HierarchyFil
     name, kind, text = str(path), source.kind, _text(path, source.encoding)
     if kind == "tree" or (kind == "auto" and plain_suffix(path) in _TREE_FILES):
         return _from_paths(_tree_paths(text, name))
-    if kind == "auto" and is_amnesia(text):
-        return _from_amnesia(text, name)
+    if kind == "auto" and (opening := _OPENING.match(plain := text.replace("\r\n", "\n"))):
+        return _from_amnesia(plain, opening, name)
     rows = _rows(text, name, source)
     if kind == "pairs" or (kind == "auto" and _look_like_pairs(rows)):
         return _from_pairs(rows, name)
@@ -115,7 +115,7 @@ def _paths_above_leaves(hierarchy: Hierarchy) -> list[Labels]:
 
 
 def _lines(paths: Sequence[Labels]) -> Iterator[list[Label]]:
-    width = max(len(path) for path in paths)
+    width = max(map(len, paths))
     inner = {label for _, *above in paths for label in above}
     for leaf, *above in paths:
         fill = None if leaf in inner else leaf  # a repeated leaf must not be taken for that inner node
@@ -133,8 +133,7 @@ def _from_pairs(rows: Sequence[list[str]], name: str) -> HierarchyFile:
     if long:
         raise InputError(
             f"Hierarchy file {name!r}: {counted(long, 'line has', 'lines have')} more than two cells, but "
-            "pairs are child "
-            "and parent. Is it a leaf-first file?"
+            "pairs are child and parent. Is it a leaf-first file?"
         )
     pairs = Pairs.of([(row[0] or None, (row[1] or None) if len(row) > 1 else None) for row in rows])
     read = _from_paths(pairs.paths)
@@ -142,13 +141,6 @@ def _from_pairs(rows: Sequence[list[str]], name: str) -> HierarchyFile:
         read.findings, repeated=pairs.repeated, cycles=pairs.cycles, two_parents=pairs.two_parents
     )
     return HierarchyFile(None if findings.broken else read.hierarchy, findings, read.leaves)
-
-
-def _from_amnesia(text: str, name: str) -> HierarchyFile:
-    ranges = ranges_of(text, name)
-    if ranges is None:
-        return _from_pairs(child_parent_rows(text, name), name)
-    return replace(_from_paths(ranges.labels()), ranges=ranges)
 
 
 def _look_like_pairs(rows: Sequence[list[str]]) -> bool:
@@ -240,14 +232,9 @@ def _node_paths(node: yaml.Node, above: Labels) -> Iterator[Labels]:
             yield from _node_paths(item, above)
     else:
         for key, below in node.value:
-            if _is_nothing(below):
-                yield (_scalar(key), *above)
-            else:
-                yield from _node_paths(below, (_scalar(key), *above))
-
-
-def _is_nothing(node: yaml.Node) -> bool:
-    return not node.value or (isinstance(node, yaml.ScalarNode) and _scalar(node) is None)
+            path = (_scalar(key), *above)
+            is_leaf = not below.value or (isinstance(below, yaml.ScalarNode) and _scalar(below) is None)
+            yield from [path] if is_leaf else _node_paths(below, path)
 
 
 def _scalar(node: yaml.Node) -> Label:
@@ -265,66 +252,45 @@ _NOTHING = {"nan", "null", "(null)"}
 _EPOCH = date(1970, 1, 1).toordinal()
 
 
-def is_amnesia(text: str) -> bool:
-    """Whether a text is a hierarchy as Amnesia saves it."""
-    return _OPENING.match(text.replace("\r\n", "\n")) is not None
+def _from_amnesia(text: str, opening: re.Match[str], name: str) -> HierarchyFile:
+    """A hierarchy over single values, or over ranges of numbers or dates; `opening` says which."""
+    said = [line.split() for line in opening[0].lower().split("\n")[1:]]
+    facts = {words[0]: words[1] for words in said if len(words) > 1}
+    families = _families(text, opening.end(), name)
+    if opening[1].lower() == "range":
+        ranges = _ranges(families, name, days=facts.get("type") == "date")
+        return replace(_from_paths(ranges.labels()), ranges=ranges)
+    whole = facts.get("type") == "int"
+    pairs = [[_value(child, whole), _value(parent, whole)] for parent, below in families for child in below]
+    return _from_pairs(pairs, name)
 
 
-def child_parent_rows(text: str, name: str) -> list[list[str]]:
-    """Pairs of child and parent of a hierarchy over single values; a missing value is an empty text."""
-    whole = _facts(text).get("type") == "int"
-    rows = []
-    for parent, children in _families(text, name):
-        rows += [[_value(child, whole=whole), _value(parent, whole=whole)] for child in children]
-    return rows
-
-
-def ranges_of(text: str, name: str) -> Ranges | None:
-    """The ranges of a hierarchy over ranges of numbers or dates; None where it is one over single values."""
-    if not text.lstrip().lower().startswith("range"):
-        return None
-    days = _facts(text).get("type") == "date"
+def _ranges(families: list[tuple[str, list[str]]], name: str, *, days: bool) -> Ranges:
     parent_of: dict[Range, Range] = {}
-    for parent, children in _families(text, name):
+    for parent, children in families:
         around = _range(parent, name, days=days)
-        for child in children:
-            if not _is_missing(child):
-                parent_of[_range(child, name, days=days)] = around
+        parent_of |= {_range(child, name, days=days): around for child in children if not _is_missing(child)}
     narrowest = [range_ for range_ in parent_of if range_ not in set(parent_of.values())]
     if not narrowest:
         raise InputError(f"Hierarchy file {name!r} has no ranges: lines such as `0,10 has 0,5 5,10`.")
     return Ranges(tuple(_path(range_, parent_of) for range_ in narrowest), "day" if days else "number", name)
 
 
-def _facts(text: str) -> dict[str, str]:
-    """What the opening lines say: name, type and height."""
-    opening = _OPENING.match(text.replace("\r\n", "\n"))
-    lines = opening[0].lower().split("\n")[1:] if opening else []
-    return {line.split()[0]: line.split()[1] for line in lines if len(line.split()) > 1}
-
-
-def _families(text: str, name: str) -> list[tuple[str, list[str]]]:
-    """Each parent with its children, in the order of the file."""
-    plain = text.replace("\r\n", "\n")
-    opening = _OPENING.match(plain)
-    assert opening is not None
+def _families(text: str, begin: int, name: str) -> list[tuple[str, list[str]]]:
+    """Each parent with its children, in the order of the file, whose facts end at `begin`."""
     found = []
-    for number, line in enumerate(
-        plain[opening.end() :].split("\n"), start=plain.count("\n", 0, opening.end())
-    ):
+    for number, line in enumerate(text[begin:].split("\n"), start=text.count("\n", 0, begin) + 1):
         words = line.split()
-        if not words:
-            continue
-        if len(words) < 2 or words[1] != "has":
+        if words and (len(words) < 2 or words[1] != "has"):
             raise InputError(
-                f"Hierarchy file {name!r}, line {number + 1}: expected `parent has child child ...`, "
+                f"Hierarchy file {name!r}, line {number}: expected `parent has child child ...`, "
                 "with labels that have no spaces, as Amnesia writes them."
             )
-        found.append((words[0], words[2:]))
+        found += [(words[0], words[2:])] if words else []
     return found
 
 
-def _value(label: str, *, whole: bool) -> str:
+def _value(label: str, whole: bool) -> str:
     """A label as the data has it: Amnesia writes whole numbers as 17.0, and NaN for a missing value."""
     if _is_missing(label):
         return ""

@@ -38,16 +38,17 @@ def check_form_path(path: Path) -> None:
 def write_form(path: Path) -> None:
     """Write a blank form straight to `path`: CSV to fill in and read back, or HTML to print."""
     check_form_path(path)
+    numbers = range(1, _ROWS + 1)
     if path.suffix.lower() == ".csv":
-        write_checked(path, _blank())
-    else:
-        write_checked(path, _page())
-
-
-def _blank() -> str:
-    """The form as CSV: attempts are numbered, all else is to be filled in."""
-    rows = "".join(f"{number}{',' * (len(FIELDS) - 1)}\n" for number in range(1, _ROWS + 1))
-    return ",".join(FIELDS) + "\n" + rows
+        rows = [f"{number}{',' * (len(FIELDS) - 1)}" for number in numbers]
+        write_checked(path, "\n".join([",".join(FIELDS), *rows, ""]))
+        return
+    head = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in FIELDS)
+    body = "".join(f"<tr><td>{number}</td>{'<td></td>' * (len(FIELDS) - 1)}</tr>" for number in numbers)
+    notes = "".join(
+        f"<li><b>{escape(name.replace('_', ' '))}</b>: {escape(what)}</li>" for name, what in FIELDS.items()
+    )
+    write_checked(path, _PAGE.format(style=_STYLE, notes=notes, head=head, body=body))
 
 
 _STYLE = (
@@ -55,24 +56,13 @@ _STYLE = (
     "th,td{border:1px solid #888;padding:6px;text-align:left;height:1.6em;font-size:12px}"
     "@page{size:A4 landscape;margin:12mm}"
 )
-
-
-def _page() -> str:
-    """The form as a page to print."""
-    head = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in FIELDS)
-    rows = "".join(
-        f"<tr><td>{number}</td>{'<td></td>' * (len(FIELDS) - 1)}</tr>" for number in range(1, _ROWS + 1)
-    )
-    notes = "".join(
-        f"<li><b>{escape(name.replace('_', ' '))}</b>: {escape(what)}</li>" for name, what in FIELDS.items()
-    )
-    return (
-        f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Intruder test: attempts</title>'
-        f"<style>{_STYLE}</style></head><body><h1>Intruder test: attempts</h1>"
-        "<p>Each line is one attempt to find a person in the release. Do not write down names or values of "
-        f"people: seal them in a note and give its reference.</p><ul>{notes}</ul>"
-        f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></body></html>\n"
-    )
+_PAGE = (
+    '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Intruder test: attempts</title>'
+    "<style>{style}</style></head><body><h1>Intruder test: attempts</h1>"
+    "<p>Each line is one attempt to find a person in the release. Do not write down names or values of "
+    "people: seal them in a note and give its reference.</p><ul>{notes}</ul>"
+    "<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></body></html>\n"
+)
 
 
 def read_attempts(path: Path) -> dict[str, Any]:
@@ -88,17 +78,12 @@ def read_attempts(path: Path) -> dict[str, Any]:
         if name not in found:
             hint = did_you_mean(name, [other for other in found if other])
             raise InputError(f"The form {path.name!r} has no column {name!r}. {hint}")
-    filled = [
-        (line, row)
-        for line, row in enumerate(rows, 2)
-        if any((row[name] or "").strip() for name in FIELDS if name != "attempt")
-    ]
-    return _summary([_Attempt(line, row, path.name) for line, row in filled])
+    noted = FIELDS.keys() - {"attempt"}
+    lines = [pair for pair in enumerate(rows, 2) if any((pair[1][name] or "").strip() for name in noted)]
+    return _summary([_Attempt(line, row, path.name) for line, row in lines])
 
 
 class _Attempt:
-    """A line of the form, checked."""
-
     def __init__(self, line: int, row: Mapping[str, str], name: str) -> None:
         self._where = f"{name}, line {line}"
         self.intruder = row["intruder"].strip()

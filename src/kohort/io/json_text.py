@@ -20,11 +20,7 @@ _TEXT_OR_BRACKET = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]')
 
 
 def read_document(path: str | Path, kind: type[Document], what: str, hint: str) -> tuple[Document, bytes]:
-    """A JSON file, checked, and its bytes; errors show none of its values.
-
-    what  what such a file is called, such as `a certificate`
-    hint  where one comes from
-    """
+    """A JSON file, checked, and its bytes; errors show none of its values."""
     from pydantic import ValidationError
 
     content = bytes_of(path, f"The {what.partition(' ')[2]}")
@@ -52,26 +48,22 @@ def parse_json(text: str, *, name: str, first_line: int = 1) -> Any:
     if deep is not None:
         raise InputError(f"{name}, line {deep + first_line - 1}: it is nested more than {DEEPEST} deep.")
     where = name if "\n" in text else f"{name}, line {first_line}"
+
+    def without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):  # which of the two counts would be a guess
+            raise InputError(f"{where}: an object has the same key twice.")
+        return found
+
     try:
-        return json.loads(text, object_pairs_hook=_without_doubles)
+        return json.loads(text, object_pairs_hook=without_doubles)
     except json.JSONDecodeError as error:
         line = error.lineno + first_line - 1
         raise InputError(f"{name}, line {line}: this is not valid JSON.") from None
-    except _DoubledKeyError:
-        raise InputError(f"{where}: an object has the same key twice.") from None
+    except InputError:
+        raise
     except ValueError:  # a whole number of thousands of digits
         raise InputError(f"{where}: there is a number with too many digits.") from None
-
-
-class _DoubledKeyError(Exception):
-    """An object that has a key twice: which of the two counts would be a guess."""
-
-
-def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise _DoubledKeyError
-    return found
 
 
 def _line_too_deep(text: str) -> int | None:

@@ -52,10 +52,7 @@ def ledger_key(key: bytes | None) -> bytes:
 
 
 def open_ledger(path: str | Path, key: bytes | None, person: str | None) -> Ledger:
-    """The ledger of a file, or a new one where there is no such file yet.
-
-    person  the column with the role person; refused where the ledger is of another one
-    """
+    """The ledger of a file, or a new one where there is no such file yet."""
     if person is None:
         raise InputError(
             "A ledger ties releases of the same people together: give the column that says who somebody is "
@@ -86,9 +83,11 @@ def write_ledger(ledger: Ledger, path: str | Path, key: bytes | None) -> None:
             links.append(link.hex())
             for name, part in parts.items():
                 file.writestr(zipfile.ZipInfo(f"{number}/{name}", _THEN), part)
+        # earlier versions would take a counterfeit for somebody's record, so they must not read it
+        counterfeits = any(entry.counterfeits for entry in ledger.entries)
         head = {
             "kohort": "ledger",
-            "format": _format(ledger),
+            "format": FORMAT if counterfeits else _WITHOUT_COUNTERFEITS,
             "version": __version__,
             "person": ledger.person,
             "releases": len(links),
@@ -98,11 +97,6 @@ def write_ledger(ledger: Ledger, path: str | Path, key: bytes | None) -> None:
         head["seal"] = _seal(secret, head)
         file.writestr(zipfile.ZipInfo("head.json", _THEN), json.dumps(head, indent=1))
     write_checked(path, content.getvalue())
-
-
-def _format(ledger: Ledger) -> int:
-    """Earlier versions would take a counterfeit for somebody's record, so they must not read it."""
-    return FORMAT if any(entry.counterfeits for entry in ledger.entries) else _WITHOUT_COUNTERFEITS
 
 
 def read_ledger(path: str | Path, key: bytes | None) -> Ledger:
@@ -201,7 +195,6 @@ def _seal(secret: bytes, head: Mapping[str, Any]) -> str:
 
 
 def _parts_of(entry: LedgerEntry) -> dict[str, bytes]:
-    """The contents of the files of one release, by name."""
     columns = {"person": entry.person, "place": entry.place, "class": entry.class_of}
     columns |= {f"value {number}": column for number, column in enumerate(entry.value.T)}
     records = pa.table({name: pa.array(column, pa.int32()) for name, column in columns.items()})
@@ -216,9 +209,8 @@ def _parts_of(entry: LedgerEntry) -> dict[str, bytes]:
 
 
 def _hashes(hashes: np.ndarray) -> pa.Table:
-    kind = pa.binary(HASH_BYTES)
-    buffer = pa.py_buffer(np.ascontiguousarray(hashes).tobytes())
-    return pa.table({"hash": pa.Array.from_buffers(kind, len(hashes), [None, buffer])})
+    kind, content = pa.binary(HASH_BYTES), pa.py_buffer(np.ascontiguousarray(hashes).tobytes())
+    return pa.table({"hash": pa.Array.from_buffers(kind, len(hashes), [None, content])})
 
 
 def _written(table: pa.Table) -> bytes:
@@ -260,11 +252,7 @@ def verify_with_ledger(
     current: GivenRelease,
     models: Sequence[Model],
 ) -> Together:
-    """What all releases of a ledger leave, each compared with its files where they are given.
-
-    earlier  the first releases of the ledger, in their order, as many as are at hand
-    current  the release that is verified, which must be one of the ledger
-    """
+    """What all releases of a ledger leave, each compared with its files where they are given."""
     secret = ledger_key(key)
     ledger = read_ledger(path, secret)
     hashes = [entry.facts["sha256"].get("output") for entry in ledger.entries]
@@ -296,20 +284,17 @@ def _check_promise(number: int, recorded: Sequence[Promise], asked: Sequence[Sta
         sorted(f"{promise.name} {sorted(promise.parameters.items())}" for promise in promises)
         for promises in (recorded, stated(asked))
     )
-    same = ledger == spec
-    detail = (
-        f"The spec promises {'what' if same else 'something else than'} release {number} of the ledger did."
-    )
-    return Check(f"ledger: release {number} promise", same, detail)
+    what = "what" if ledger == spec else "something else than"
+    detail = f"The spec promises {what} release {number} of the ledger did."
+    return Check(f"ledger: release {number} promise", ledger == spec, detail)
 
 
 def _number_of(path: str | Path, hashes: Sequence[str | None], current: GivenRelease) -> int:
-    """Which release of the ledger this is, by the hash of its file."""
-    if current.sha256 is not None and current.sha256 in hashes:
-        return hashes.index(current.sha256) + 1
     if current.sha256 is None and hashes:
         return len(hashes)
-    raise InputError(
-        f"The ledger {str(path)!r} does not name this file among its {len(hashes)} releases. Was it changed, "
-        "or is it a release of another ledger?"
-    )
+    if current.sha256 is None or current.sha256 not in hashes:
+        raise InputError(
+            f"The ledger {str(path)!r} does not name this file among its {len(hashes)} releases. Was it "
+            "changed, or is it a release of another ledger?"
+        )
+    return hashes.index(current.sha256) + 1

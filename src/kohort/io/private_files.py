@@ -151,19 +151,13 @@ def read_public_key(path: str | Path) -> Any:
 def make_keys() -> tuple[bytes, bytes]:
     """A new private and public key, in PEM. The private one has a password if KOHORT_SIGN_PASSWORD is set."""
     serialization, ed25519 = _cryptography()
-    key = ed25519.Ed25519PrivateKey.generate()
-    password = os.environ.get(PASSWORD)
-    private = key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.BestAvailableEncryption(password.encode())
-        if password
-        else serialization.NoEncryption(),
+    key, password = ed25519.Ed25519PrivateKey.generate(), os.environ.get(PASSWORD)
+    lock = (
+        serialization.BestAvailableEncryption(password.encode()) if password else serialization.NoEncryption()
     )
-    public = key.public_key().public_bytes(
-        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-    )
-    return private, public
+    pem = serialization.Encoding.PEM
+    private = key.private_bytes(pem, serialization.PrivateFormat.PKCS8, lock)
+    return private, key.public_key().public_bytes(pem, serialization.PublicFormat.SubjectPublicKeyInfo)
 
 
 def _checked(key: Any, kind: type, path: str | Path) -> Any:

@@ -9,7 +9,7 @@ import io
 import lzma
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, cast
 import pyarrow as pa
 
 from kohort.errors import InputError, counted
-from kohort.files.checked import checked_stream
+from kohort.files.checked import checked_stream, folder_hash
 
 _OWN_FILES = Path("/proc/self/fd")  # Linux: a name for each file that this process has open
 _IN_MEMORY = 1 << 25  # bytes; files up to this size are read once and parsed from memory
@@ -52,12 +52,13 @@ def opened(path: str | Path, *, by_name: bool = False) -> Iterator[SourceFile]:
         if by_name or before[2] > _IN_MEMORY:
             source.sha256 = _digest(stream, path)
         else:
-            source.content = _content(stream, path)
+            with readable(path):
+                source.content = in_arrow_memory(stream.read())
             source.sha256 = hashlib.sha256(source.content).hexdigest()
         yield source
         same = _state(stream) == before and _is_at(source, stream)
         if not same or (source.content is None and _digest(stream, path) != source.sha256):
-            raise _changed(path)
+            raise changed(path)
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def state_of(path: str | Path) -> SourceState:
     with _open(path) as stream:
         found = SourceState(_state(stream), _digest(stream, path))
         if _state(stream) != found.state:
-            raise _changed(path)
+            raise changed(path)
         return found
 
 
@@ -88,7 +89,7 @@ def opened_again(path: str | Path, first: SourceState, *, compare: bool) -> Iter
 
         def refuse_changed() -> None:
             if _state(stream) != first.state:
-                raise _changed(path)
+                raise changed(path)
 
         refuse_changed()
         try:
@@ -98,10 +99,10 @@ def opened_again(path: str | Path, first: SourceState, *, compare: bool) -> Iter
             raise
         refuse_changed()
         if compare and _digest(stream, path) != first.sha256:
-            raise _changed(path)
+            raise changed(path)
 
 
-def _changed(path: str | Path) -> InputError:
+def changed(path: str | Path) -> InputError:
     return InputError(f"{path} was changed while it was read. Run this again once it is complete.")
 
 
@@ -131,7 +132,6 @@ def readable(path: str | Path) -> Iterator[None]:
 
 @contextmanager
 def _held(path: str | Path) -> Iterator[tuple[SourceFile, BinaryIO]]:
-    """A file that is held open, and its bytes."""
     source = SourceFile(path)
     with _open(path) as stream:
         source.where = _lasting_name(stream, path)
@@ -146,11 +146,9 @@ def _open(path: str | Path) -> BinaryIO:
 def _lasting_name(stream: BinaryIO, path: str | Path) -> str:
     """A name that means the opened file for as long as it is open, where the system has such names."""
     own = _OWN_FILES / str(stream.fileno())
-    try:
+    with suppress(OSError):
         if os.path.samestat(own.stat(), os.fstat(stream.fileno())):
             return str(own)
-    except OSError:
-        pass
     return os.path.realpath(path)
 
 
@@ -158,11 +156,6 @@ def _state(file: BinaryIO | Path) -> tuple[int, ...]:
     """The place of a file on the disk, its size and the time of its last change."""
     found = file.stat() if isinstance(file, Path) else os.fstat(file.fileno())
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
-
-
-def _content(stream: BinaryIO, path: str | Path) -> pa.Buffer:
-    with readable(path):
-        return in_arrow_memory(stream.read())
 
 
 def in_arrow_memory(content: bytes) -> pa.Buffer:
@@ -318,16 +311,9 @@ class Files:
         return folder_hash(by_name) if self.is_folder else hashes[self.path]
 
     def refuse_changed(self) -> None:
-        """Refuse a folder with other files, or with files that were changed since it was first looked at.
-
-        A single file is held open while it is read, and refused there.
-        """
-        if not self.is_folder:
-            return
-        if _files_in(self.path) != self.files or _states(self.files) != self.states:
-            raise InputError(
-                f"{self.path} was changed while it was read. Run this again once it is complete."
-            )
+        """Refuse a folder with other files, or with files that were changed since it was first looked at."""
+        if self.is_folder and (_files_in(self.path) != self.files or _states(self.files) != self.states):
+            raise changed(self.path)
 
 
 def _states(files: Iterable[Path]) -> tuple[tuple[int, ...], ...]:
@@ -341,31 +327,13 @@ def _states(files: Iterable[Path]) -> tuple[tuple[int, ...], ...]:
 def _refuse_empty(path: Path) -> None:
     """Refuse a path that does not exist, and an empty file."""
     if not path.exists():
-        close = get_close_matches(path.name, _names_beside(path), n=1, cutoff=0.75)
+        beside: list[str] = []
+        with suppress(OSError):
+            beside = sorted(other.name for other in path.parent.iterdir())
+        close = get_close_matches(path.name, beside, n=1, cutoff=0.75)
         raise InputError(f"{path} does not exist." + (f" Did you mean {close[0]!r}?" if close else ""))
     if path.stat().st_size == 0:
         raise InputError(f"{path} is empty (0 bytes).")
-
-
-def _names_beside(path: Path) -> list[str]:
-    try:
-        return sorted(other.name for other in path.parent.iterdir())
-    except OSError:
-        return []
-
-
-def folder_hash(hashes: Mapping[str, str]) -> str:
-    """The hash of a folder: the SHA-256 of what `sha256sum` prints for its files, by their names.
-
-    hashes  the SHA-256 of each file by its name
-
-    >>> import hashlib
-    >>> of_file = hashlib.sha256(b"").hexdigest()
-    >>> folder_hash({"part-1": of_file}) == hashlib.sha256(f"{of_file}  part-1\\n".encode()).hexdigest()
-    True
-    """
-    lines = "".join(f"{hashes[name]}  {name}\n" for name in sorted(hashes))
-    return hashlib.sha256(lines.encode()).hexdigest()
 
 
 def sha256_of_source(path: str | Path) -> str:
@@ -382,23 +350,19 @@ def _files_in(folder: Path) -> tuple[Path, ...]:
     with readable(folder):
         found = [path for path in folder.iterdir() if not path.name.startswith((".", "_"))]
     for path in found:
-        _refuse_other_than_file(folder, path)
+        column, is_partition, _ = path.name.partition("=")
+        if path.is_dir() and is_partition:  # what follows is a value of the data
+            raise InputError(
+                f"{folder} is divided into folders by the values of {column!r}: {column}=... Folders of "
+                f"folders are not read, and the values of {column!r} are in none of the files. Write the "
+                "table into one folder."
+            )
+        if path.is_dir():
+            raise InputError(
+                f"{folder} has folders in it, such as {path.name!r}. Name one with nothing but files."
+            )
+        if not path.is_file():
+            raise InputError(f"{folder} has something in it that is not a regular file: {path.name!r}.")
+        if any(sign in path.name for sign in _NOT_PRINTED_AS_THEY_ARE):
+            raise InputError(f"{folder}: the name of a file has a backslash or a line end in it. Rename it.")
     return tuple(sorted(found, key=lambda path: path.name))
-
-
-def _refuse_other_than_file(folder: Path, path: Path) -> None:
-    column, is_partition, _ = path.name.partition("=")
-    if path.is_dir() and is_partition:  # what follows is a value of the data
-        raise InputError(
-            f"{folder} is divided into folders by the values of {column!r}: {column}=... Folders of folders "
-            f"are not read, and the values of {column!r} are in none of the files. Write the table into one "
-            "folder."
-        )
-    if path.is_dir():
-        raise InputError(
-            f"{folder} has folders in it, such as {path.name!r}. Name one with nothing but files."
-        )
-    if not path.is_file():
-        raise InputError(f"{folder} has something in it that is not a regular file: {path.name!r}.")
-    if any(sign in path.name for sign in _NOT_PRINTED_AS_THEY_ARE):
-        raise InputError(f"{folder}: the name of a file has a backslash or a line end in it. Rename it.")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
@@ -30,20 +30,16 @@ from kohort.io.source_file import (
     Files,
     SourceFile,
     SourceState,
+    changed,
     is_blank,
     opened,
     opened_again,
     state_of,
 )
-from kohort.late import LateModule
+from kohort.late import pl
 from kohort.parameters import check_option
 from kohort.tables.batches import BatchTable
 from kohort.tables.source import Source
-
-if TYPE_CHECKING:
-    import polars as pl
-else:
-    pl = LateModule("polars")
 
 
 def read_table(path: str | Path, **said: Any) -> Source:
@@ -61,7 +57,9 @@ def read_table(path: str | Path, **said: Any) -> Source:
         with opened(file, by_name=not kind.compressible) as source:
             hashes[file] = source.sha256
             for own in _own(files, kind, source, how):
-                found[file] = _read_file(kind, source, own)
+                with _reading(source):
+                    found[file] = kind.code.read(source, own)
+                refuse_doubles(found[file].table.column_names, str(source))
     files.refuse_changed()
     table = _united(files.path, kind, {file: read.table for file, read in found.items()})
     layout = how.layout if files.is_folder else found[files.path].layout
@@ -74,8 +72,9 @@ def open_in_batches(path: str | Path, **said: Any) -> FileBatches | str:
     """A table to be read in batches, with the options of `read_table`; or why it is read whole, in words."""
     files, kind, how = _asked(path, said)
     try:
-        for file in files.files:
-            _refuse_whole(file, kind)
+        if kind.whole or any(file.suffix.lower() == ".xz" for file in files.files):
+            what = f"{files.files[0].suffix} files" if kind.whole else "files compressed with xz"
+            return f"{what} are read whole"
         states = {file: state_of(file) for file in files.files}
         parts: list[OneFile] = []
         for file, state in states.items():
@@ -86,8 +85,8 @@ def open_in_batches(path: str | Path, **said: Any) -> FileBatches | str:
     files.refuse_changed()
     schema = unite_schemas(files.path, kind, {part.path: part.reader.schema for part in parts})
     sha256 = files.sha256({file: state.sha256 for file, state in states.items()})
-    layout = how.layout if files.is_folder else parts[0].how.layout
-    return FileBatches(files, kind, tuple(parts), schema, sha256, layout)
+    layout = how.layout if files.is_folder else parts[0].reader.layout
+    return FileBatches(files, kind, tuple(parts), schema, sha256, layout, said)
 
 
 def _asked(path: str | Path, said: dict[str, Any]) -> tuple[Files, Format, How]:
@@ -166,14 +165,6 @@ def _explained(path: Path) -> Iterator[None]:
 # Files that are read in batches of records, several times, always the same ones, and united to one table.
 
 
-def _read_file(kind: Format, source: SourceFile, how: How) -> Read:
-    """All records of one file."""
-    with _reading(source):
-        found = kind.code.read(source, how)
-    refuse_doubles(found.table.column_names, str(source))
-    return found
-
-
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
     """Turn errors about a file that its format cannot make sense of into an InputError."""
@@ -183,26 +174,12 @@ def _reading(path: Path) -> Iterator[None]:
         raise InputError(f"{path} is damaged, or not what its extension says.") from None
 
 
-def _refuse_whole(path: Path, kind: Format) -> None:
-    """Raise ReadWhole for a file of a format, or with a compression, that is read whole."""
-    if kind.whole:
-        raise ReadWhole(f"{path.suffix} files are read whole")
-    if path.suffix.lower() == ".xz":
-        raise ReadWhole("files compressed with xz are read whole")
-
-
 @dataclass(frozen=True, eq=False)
 class OneFile:
-    """A file whose records are read in batches.
-
-    state  which file it is: another one in its place, or other bytes, are refused
-    how    what was said of it, with the layout that was found
-    """
+    """A file whose records are read in batches; another one in its place, or other bytes, are refused."""
 
     path: Path
     state: SourceState
-    kind: Format
-    how: How
     reader: Reader
 
     @classmethod
@@ -216,15 +193,11 @@ class OneFile:
             raise InputError(f"{path} has no records.")
         if odd := [field.name for field in reader.schema if _is_odd(field.type)]:
             raise ReadWhole(f"{', '.join(map(repr, odd))} has a type that is read whole")
-        return cls(path, state, kind, replace(how, layout=reader.layout), reader)
+        return cls(path, state, reader)
 
     def read(self, names: Sequence[str], *, last: bool) -> Generator[pa.RecordBatch, None, None]:
         with opened_again(self.path, self.state, compare=last) as source, _reading(self.path):
             yield from self.reader.batches(source, names)
-
-    def whole(self) -> pa.Table:
-        with opened_again(self.path, self.state, compare=True) as source:
-            return _read_file(self.kind, source, self.how).table
 
 
 def _is_odd(kind: pa.DataType) -> bool:
@@ -236,12 +209,7 @@ def _is_odd(kind: pa.DataType) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class FileBatches:
-    """The records of a file, or of those of a folder one after the other, in batches; see `Batches`.
-
-    kind    the format of the files
-    parts   the files that have records
-    sha256  the hash of all bytes
-    """
+    """The records of a file, or of those of a folder one after the other, in batches; see `Batches`."""
 
     files: Files
     kind: Format
@@ -249,6 +217,7 @@ class FileBatches:
     schema: pa.Schema
     sha256: str
     layout: Layout
+    said: Mapping[str, Any]
 
     @property
     def expected(self) -> int:
@@ -278,12 +247,13 @@ class FileBatches:
 
     def whole(self) -> pa.Table:
         """All records in memory."""
-        self.files.refuse_changed()
-        return _united(self.files.path, self.kind, {part.path: part.whole() for part in self.parts})
+        found = read_table(self.files.path, **self.said)
+        if found.sha256 != self.sha256:
+            raise changed(self.files.path)
+        return found.table
 
 
 def _united(path: Path, kind: Format, tables: Mapping[Path, pa.Table]) -> pa.Table:
-    """The records of all files in one table."""
     schema = unite_schemas(path, kind, {file: table.schema for file, table in tables.items()})
     if not schema.names or not sum(table.num_rows for table in tables.values()):
         raise InputError(f"{path} has no records.")
@@ -301,7 +271,8 @@ def unite_schemas(path: Path, kind: Format, schemas: Mapping[Path, pa.Schema]) -
     if len(schemas) < 2:
         return next(iter(schemas.values()), pa.schema([]))
     if kind.lacks_keys:
-        _refuse_without_keys(schemas)
+        if empty := [file for file, schema in schemas.items() if not schema.names]:  # all of it is missing
+            raise InputError(f"{empty[0]}: the objects in this file have no keys at all. Leave them out.")
         names = dict.fromkeys(name for schema in schemas.values() for name in schema.names)
         found = [[s.field(name) for s in schemas.values() if name in s.names] for name in names]
         return pa.schema([_joined(path, fields) for fields in found])
@@ -320,21 +291,16 @@ def unite_schemas(path: Path, kind: Format, schemas: Mapping[Path, pa.Schema]) -
     return pa.schema(fields, metadata=first.metadata)
 
 
-def _refuse_without_keys(schemas: Mapping[Path, pa.Schema]) -> None:
-    """Refuse a file of objects without keys: programs leave out what is missing, here all of it."""
-    empty = [file for file, schema in schemas.items() if not schema.names]
-    if empty:
-        raise InputError(f"{empty[0]}: the objects in this file have no keys at all. Leave them out.")
-
-
 def _joined(path: Path, fields: Sequence[pa.Field]) -> pa.Field:
     try:
         alone = [pa.schema([field.with_nullable(True)]) for field in fields]
         return pa.unify_schemas(alone, promote_options="permissive").field(0)
     except pa.ArrowException:
-        raise InputError(
-            f"{path}: the values of {fields[0].name!r} are not of one kind in all files."
-        ) from None
+        raise _several_kinds(path, fields[0].name) from None
+
+
+def _several_kinds(path: Path, name: str) -> InputError:
+    return InputError(f"{path}: the values of {name!r} are not of one kind in all files.")
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
@@ -351,14 +317,10 @@ def _fitted(path: Path, part: Any, schema: pa.Schema) -> Any:
             columns.append(pa.nulls(part.num_rows, field.type))
             continue
         column = part.column(field.name)
-        columns.append(column if column.type == field.type else _cast(path, column, field))
+        if column.type != field.type and pa.types.is_dictionary(field.type):
+            column = column.dictionary_encode()
+        try:
+            columns.append(column if column.type == field.type else column.cast(field.type))
+        except pa.ArrowException:  # its message shows the value
+            raise _several_kinds(path, field.name) from None
     return type(part).from_arrays(columns, schema=schema)
-
-
-def _cast(path: Path, column: Any, field: pa.Field) -> Any:
-    if pa.types.is_dictionary(field.type):
-        column = column.dictionary_encode()
-    try:
-        return column.cast(field.type)
-    except pa.ArrowException:  # its message shows the value
-        raise InputError(f"{path}: the values of {field.name!r} are not of one kind in all files.") from None

@@ -40,10 +40,7 @@ _STATED = "The certificate says so; verification does not make the release again
 
 @dataclass(frozen=True)
 class CheckedClaim:
-    """What a certificate says, and what was found. `holds` is None where it could not be checked.
-
-    promise  whether it is one of the promises
-    """
+    """What a certificate says, and what was found. `holds` is None where it could not be checked."""
 
     claim: str
     certified: Any = None
@@ -62,20 +59,19 @@ def check_signature(certificate: Path, public_key: Path | None, *, content: byte
     `content` is what was read from the certificate: what is claimed and what is signed are the same bytes.
     """
     signature = signature_path(certificate)
-    holds: bool | None = None
     if public_key is None:
         signed = "It is signed; give --public-key to check by whom."
-        detail = signed if signature.exists() else "It is not signed."
+        return CheckedClaim("signature", detail=signed if signature.exists() else "It is not signed.")
+    key = read_public_key(public_key)
+    holds = signature.exists() and is_signed_by(content, signature, key)
+    if holds:
+        detail = "The certificate has not changed since the owner of the key signed it."
+    elif signature.exists():
+        detail = (
+            "the signature was not made with this key, or the certificate was changed after it was signed."
+        )
     else:
-        key = read_public_key(public_key)
-        holds = signature.exists() and is_signed_by(content, signature, key)
-        if holds:
-            detail = "The certificate has not changed since the owner of the key signed it."
-        elif signature.exists():
-            detail = "the signature was not made with this key, or the certificate was "
-            detail += "changed after it was signed."
-        else:
-            detail = f"the certificate is not signed: {signature.name} is missing."
+        detail = f"the certificate is not signed: {signature.name} is missing."
     return CheckedClaim("signature", holds=holds, detail=detail)
 
 
@@ -106,7 +102,6 @@ def check_original_file(certificate: Certificate, found: str | None, salt: bytes
 
 
 def _same(claim: str, certified: str | None, found: str | None, missing: str) -> CheckedClaim:
-    """Whether two hashes are the same; unless there are both, what is `missing` is said."""
     if certified is None or found is None:
         return CheckedClaim(claim, certified, found, detail=missing)
     return CheckedClaim(claim, certified, found, certified == found)
@@ -199,12 +194,7 @@ def check_claims(
     asked: Statement | None = None,
     columns: Sequence[str] = (),
 ) -> list[CheckedClaim]:
-    """Every field of a certificate with what was found: each is compared, or listed as not checked.
-
-    published  the names of the published columns, of both files where there are two
-    asked      the spec, if it is at hand
-    columns    the names of the original's columns, if it is at hand
-    """
+    """Every field of a certificate with what was found: each is compared, or listed as not checked."""
     stated = certificate.stated
     again = _Again(certificate, found, asked, columns)
     facts = {name: value for name, value in again.facts().items() if name in stated}
@@ -309,16 +299,14 @@ class _Again:
 
     def _checks(self) -> dict[str, Any]:
         """The certified checks with what was found of each; nothing where one was made otherwise, or not."""
-        made = {check.name: check for check in self.verdict.checks}
+        made = {check.name: check.to_dict() for check in self.verdict.checks if check.holds is not None}
         stated = self.certificate.stated["checks"]
-        again = [made.get(check["check"]) for check in stated]
-        if any(check is None or check.holds is None for check in again):
+        if any(check["check"] not in made for check in stated):
             return {}
-        facts = [check.to_dict() for check in again if check is not None]
-        same = [(one["holds"], one["detail"]) for one in stated] == [
-            (two["holds"], two["detail"]) for two in facts
-        ]
-        wrong = any(one["holds"] is not two["holds"] for one, two in zip(stated, facts))
+        facts = [made[check["check"]] for check in stated]
+        pairs = list(zip(stated, facts))
+        same = all((one["holds"], one["detail"]) == (two["holds"], two["detail"]) for one, two in pairs)
+        wrong = any(one["holds"] is not two["holds"] for one, two in pairs)
         return {"checks": facts} if same or wrong or self.certificate.audience == "public" else {}
 
     def _of_roles(self) -> dict[str, Any]:
@@ -373,7 +361,6 @@ class _Again:
 
 
 def _is_same(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether two entries are about the same promise."""
     return all(_alike(one[name], other[name]) for name in ("model", "attribute", "parameters"))
 
 
@@ -390,7 +377,6 @@ def _columns(certificate: Certificate, published: Sequence[str]) -> CheckedClaim
 
 
 def _alike(certified: Any, found: Any) -> bool:
-    """Whether two facts are the same, numbers but for rounding."""
     if isinstance(certified, dict) and isinstance(found, dict):
         return certified.keys() == found.keys() and all(_alike(certified[key], found[key]) for key in found)
     if isinstance(certified, (list, tuple)) and isinstance(found, (list, tuple)):

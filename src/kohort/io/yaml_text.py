@@ -154,8 +154,6 @@ class _Inline(dict):
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes one entry per line."""
-
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
@@ -176,23 +174,13 @@ _Dumper.add_representer(str, _write_text)
 
 def dumped(key: str, value: Any) -> str:
     """The text `key: value` as YAML on one line, with quotes where they are needed."""
-    return _dump({key: [_Inline(item) for item in value] if isinstance(value, list) else _Inline(value)})
+    return spread({key: [_Inline(item) for item in value] if isinstance(value, list) else _Inline(value)})
 
 
 def spread(content: Any) -> str:
     """The content as YAML, an entry per line."""
-    return _dump(content)
-
-
-def _dump(content: Any) -> str:
-    return yaml.dump(
-        content,
-        Dumper=_Dumper,
-        allow_unicode=True,
-        width=_NO_LIMIT,
-        sort_keys=False,
-        default_flow_style=False,
-    )
+    how: Any = {"allow_unicode": True, "width": _NO_LIMIT, "sort_keys": False, "default_flow_style": False}
+    return yaml.dump(content, Dumper=_Dumper, **how)
 
 
 def printable(text: str) -> str:

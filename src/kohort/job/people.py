@@ -22,38 +22,29 @@ from kohort.tables.table import Table
 def units_of(dataset: Table, roles: Roles) -> Units:
     """Whose the records are; where every one is that of another person, as if there were no such role.
 
-    Where there are households, these are counted in the place of people.
+    Where there are households, these are counted in the place of people; nobody may be in two of them.
     """
     household, person = roles.only("household"), roles.only("person")
-    if household is not None:
-        number = _checked_households(dataset, household, person)
-    elif person is not None:
-        number = checked_persons(dataset, person)
-    else:
+    names = [name for name in (household, person) if name is not None]
+    if not names:
         return Units()
+    number, *persons = (_several_persons(dataset, name) for name in names)
+    for of_person in persons:
+        size = int(number.max()) + 1
+        whose = np.unique(of_person.astype(np.int64) * size + number) // size
+        if in_several := int((np.bincount(whose) > 1).sum()):
+            who = counted(in_several, "person of", "people of")
+            are = "is" if in_several == 1 else "are"
+            raise InputError(
+                f"{who} {person!r} {are} in more than one household of {household!r}. Correct them, or leave "
+                "out the role household."
+            )
     return Units() if int(number.max()) + 1 == len(number) else People(number)
 
 
-def _checked_households(dataset: Table, name: str, person: str | None) -> np.ndarray:
-    """The number of each record's household; raises InputError where a person is in two of them."""
-    households = checked_persons(dataset, name)
-    if person is None:
-        return households
-    persons = checked_persons(dataset, person).astype(np.int64)
-    pairs = np.unique(persons * (int(households.max()) + 1) + households)
-    in_several = int((np.bincount(pairs // (int(households.max()) + 1)) > 1).sum())
-    if in_several:
-        who = counted(in_several, "person of", "people of")
-        raise InputError(
-            f"{who} {person!r} {'is' if in_several == 1 else 'are'} in more than one household of {name!r}. "
-            "Correct them, or leave out the role household."
-        )
-    return households
-
-
-def checked_persons(dataset: Table, name: str) -> np.ndarray:
+def _several_persons(dataset: Table, name: str) -> np.ndarray:
     """The number of each record's person; raises InputError where it is missing, or one person is all."""
-    persons = refuse_missing_persons(dataset, name)
+    persons = persons_of(dataset, name)
     if len(persons) > 1 and int(persons.max()) == 0:
         raise InputError(
             f"Column {name!r} says whose record it is, and all {len(persons):,} records are of one person. "
@@ -62,22 +53,24 @@ def checked_persons(dataset: Table, name: str) -> np.ndarray:
     return persons
 
 
-def refuse_missing_persons(dataset: Table, name: str) -> np.ndarray:
+def persons_of(dataset: Table, name: str) -> np.ndarray:
     """The number of each record's person; raises InputError where it is missing."""
     persons = person_codes(name, dataset.arrow(name))
-    if missing := int((persons < 0).sum()):
+    refuse_missing_persons(name, int((persons < 0).sum()))
+    return persons
+
+
+def refuse_missing_persons(name: str, missing: int) -> None:
+    """Refuse records of nobody, of which there are so many."""
+    if missing:
         raise InputError(
             f"Column {name!r} says whose record it is, and {counted(missing, 'record has', 'records have')} "
             "no value there. Fill them in, or leave these records out."
         )
-    return persons
 
 
 def histories_of(
-    dataset: Table,
-    request: Statement,
-    nothing: np.ndarray,
-    columns_of_events: frozenset[str],
+    dataset: Table, request: Statement, nothing: np.ndarray, columns_of_events: frozenset[str]
 ) -> Histories:
     """The records of each person, by their slots if there are any, where records are linked.
 
@@ -86,12 +79,9 @@ def histories_of(
     """
     if request.linked_by is None:
         return Histories()
-    # of a household, all records are a bag
-    persons = checked_persons(dataset, request.linked_by)
+    persons = _several_persons(dataset, request.linked_by)  # of a household, all records are a bag
     slots = None if request.slot is None else _checked_slots(dataset, request.slot, persons, nothing)
-    if not nothing.any():
-        return Histories(persons, slots)
-    return Histories(persons, slots, nothing, columns_of_events)
+    return Histories(persons, slots, *((nothing, columns_of_events) if nothing.any() else ()))
 
 
 def _checked_slots(dataset: Table, name: str, persons: np.ndarray, nothing: np.ndarray) -> np.ndarray:
@@ -151,7 +141,10 @@ def check_population(everybody: Table | None, dataset: Table, names: Sequence[st
     for name in names:
         if name not in everybody.names:
             raise InputError(f"The population has no column {name!r}, which is a quasi-identifier.")
-    people, records = (Counter(zip(*(_texts(d, name) for name in names))) for d in (everybody, dataset))
+    people, records = (
+        Counter(zip(*(np.array(c.texts, dtype=object)[c.codes] for c in map(table.column, names))))
+        for table in (everybody, dataset)
+    )
     missing = sum((records - people).values())
     if missing:
         raise InputError(
@@ -177,8 +170,3 @@ def population_rows(everybody: Table | None, attributes: Sequence[Attribute]) ->
         columns.append(of_code[column.codes])
     rows, counts, _ = distinct_rows(np.column_stack(columns) + 1)  # no code is below 0
     return PopulationRows(rows - 1, counts)
-
-
-def _texts(dataset: Table, name: str) -> list[str | None]:
-    column = dataset.column(name)
-    return [column.texts[code] for code in column.codes.tolist()]

@@ -14,8 +14,7 @@ from kohort.algorithms import ALGORITHMS
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InfeasibleError, InputError, UnsupportedError
-from kohort.job.columns import build_attributes, sensitive_attributes
-from kohort.job.items import items_problem
+from kohort.job.columns import build_attributes, items_problem, sensitive_attributes
 from kohort.job.people import (
     check_population,
     histories_of,
@@ -88,7 +87,7 @@ class Prepared:
             _refuse_lookalikes(self.attributes, null_is_star=request.nulls == "star")
         return Problem(
             attributes=self.attributes,
-            models=search_models(request, self.n_people) if self.attributes else (),
+            models=self._searched_models if self.attributes else (),
             cost=cost,
             sensitive=self.sensitive,
             suppression=request.suppression,
@@ -99,15 +98,19 @@ class Prepared:
             population=population_rows(population_of(request.models), self.attributes),
         )
 
+    @property
+    def _searched_models(self) -> tuple[Model, ...]:
+        """The models as algorithms see them: a limit on the risk of a class is the k that it needs."""
+        models, kept = self.request.table_models, kept_by_k(self.request, self.n_people)
+        if not kept and not any(isinstance(model, RiskLimit) for model in models):
+            return models
+        others = (m for m in models if m not in kept and not isinstance(m, (KAnonymity, RiskLimit)))
+        return (KAnonymity(self.request.k), *others)
+
     @cached_property
     def n_people(self) -> int:
         """How many people the table is of: records, where everybody has one."""
         return self.units.n_people(len(self.attributes[0].column))
-
-    @property
-    def needs_rows(self) -> bool:
-        """Whether verification goes through the records one by one: those of people, and items."""
-        return self.items is not None or self.units.several or self.units.linked
 
     @property
     def untouched(self) -> list[str]:
@@ -166,20 +169,10 @@ def prepare(dataset: Table, request: Statement, events: Table | None = None) -> 
             found[attribute.name].refuse(attribute)
         elif request.cost == "squares":
             refuse_no_numbers(attribute, "The cost squares")
-    return Prepared(
-        dataset,
-        request,
-        roles,
-        attributes,
-        sensitive,
-        files,
-        items=items_problem(dataset, request),
-        units=replace(
-            units, histories=histories_of(dataset, request, files.nothing, files.columns_of_events)
-        ),
-        weights=weights,
-        treated=treated,
-    )
+    items = items_problem(dataset, request)
+    histories = histories_of(dataset, request, files.nothing, files.columns_of_events)
+    units = replace(units, histories=histories)
+    return Prepared(dataset, request, roles, attributes, sensitive, files, items, units, weights, treated)
 
 
 def settled_roles(dataset: Table, request: Statement) -> Roles:
@@ -238,22 +231,8 @@ def kept_by_k(request: Statement, n_people: int) -> tuple[Model, ...]:
     return (*limits, *others) if by_size and not searches else limits
 
 
-def search_models(request: Statement, n_people: int) -> tuple[Model, ...]:
-    """The models as algorithms see them: a limit on the risk of a class is the k that it needs."""
-    kept = kept_by_k(request, n_people)
-    if not kept and not any(isinstance(model, RiskLimit) for model in request.table_models):
-        return request.table_models
-    others = (m for m in request.table_models if m not in kept and not isinstance(m, (KAnonymity, RiskLimit)))
-    return (KAnonymity(request.k), *others)
-
-
-def sample_size(share: float, n_records: int) -> int:
-    """How many of the records are drawn: the share, rounded down."""
-    return int(Fraction(str(share)) * n_records)
-
-
 def sample_of(dataset: Table, request: Statement) -> Table:
-    """The records that are drawn, in their order; all of them where the share is 1.
+    """The records that are drawn, in their order: the share of them, rounded down; all of them where it is 1.
 
     They come from the key and the seed or, without a key, from the operating system, as noise does.
     """
@@ -261,7 +240,7 @@ def sample_of(dataset: Table, request: Statement) -> Table:
         return dataset
     if request.roles.only("person") or request.roles.only("household") or request.events is not None:
         raise UnsupportedError("Records are drawn one by one, and people have several. Leave out 'sample'.")
-    size = sample_size(request.sample, dataset.n_records)
+    size = int(Fraction(str(request.sample)) * dataset.n_records)
     if not size:
         raise InputError(
             f"A sample of {request.sample:g} of {dataset.n_records} records is empty. Draw a larger share."

@@ -27,7 +27,7 @@ from kohort.data.process import give_memory_back
 from kohort.errors import InfeasibleError
 from kohort.job.prepare import Prepared
 from kohort.job.two_files import OneFile, TwoFiles, compared
-from kohort.late import LateModule
+from kohort.late import nw, pl
 from kohort.problem.attribute import Attribute
 from kohort.problem.promises import MODELS, Model, context_of
 from kohort.problem.units import SensitiveAttribute, Units
@@ -38,18 +38,7 @@ from kohort.tables.table import Table
 from kohort.treatments import Part
 
 if TYPE_CHECKING:
-    import narwhals as nw
-    import polars as pl
-
     from kohort.verification import Verdict
-else:
-    nw, pl = LateModule("narwhals"), LateModule("polars")
-
-
-def starred(columns: Sequence[pa.Array]) -> np.ndarray:
-    """Per record whether it is `*` in every one of these published columns."""
-    parts = [pc.equal(column.cast(pa.string()), STAR) for column in columns]
-    return np.logical_and.reduce([pc.fill_null(part, False).to_numpy(zero_copy_only=False) for part in parts])
 
 
 def holds_in(
@@ -157,11 +146,11 @@ class Published:
 
     def value_codes(self, name: str) -> np.ndarray:
         """Numbers for the values of a published column that depend on them alone: see `value_codes`."""
-        return value_codes(self._values(name, self.kept))
+        column = self._column(name)
+        return value_codes(column if self.kept is None else take_records(column, self.kept))
 
-    def _values(self, name: str, rows: np.ndarray | None) -> pa.ChunkedArray | pa.Array:
-        column = self.columns[name] if name in self.columns else self.dataset.arrow(name)
-        return column if rows is None else take_records(column, rows)
+    def _column(self, name: str) -> pa.ChunkedArray | pa.Array:
+        return self.columns[name] if name in self.columns else self.dataset.arrow(name)
 
     def held(self) -> Published:
         """The same, with all that is published taken out of the table that came: what happens to it later
@@ -182,7 +171,7 @@ class Published:
     @cached_property
     def arrow(self) -> pa.Table:
         """The published table in Arrow, with dictionaries where values repeat."""
-        arrays = [without_unused(self._values(name, self.rows)) for name in self.names]
+        arrays = [without_unused(take_records(self._column(name), self.rows)) for name in self.names]
         fields = [self.field(name, column.type) for name, column in zip(self.names, arrays)]
         return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
@@ -260,7 +249,8 @@ def publish(prepared: Prepared, recoding: Recoding) -> Published:
     followed = request.linked_by is not None or request.ledger is not None
     drops = bool(prepared.attributes) and (request.suppressed == "drop" or followed)
     if not drops and withheld.any():
-        shown = starred([columns[name] for name in generalized])
+        stars = (pc.fill_null(pc.equal(columns[n].cast(pa.string()), STAR), False) for n in generalized)
+        shown = np.logical_and.reduce([star.to_numpy(zero_copy_only=False) for star in stars])
         broken = broken_by(request.table_models, prepared.sensitive, prepared.units, shown)
     return kind(
         prepared.dataset,
@@ -305,18 +295,12 @@ def shows_extremes(attribute: Attribute, published: pa.Array, k: int) -> bool:
     known = [text for text in column.texts if text is not None]
     if not column.ordered or column.listed or len(known) < 2:
         return False
-    labels = {None if label is None else str(label) for label in published.unique().to_pylist()}
-    least = column.counts[0] < k and any(_begins(label, known[0]) for label in labels)
-    greatest = column.counts[len(known) - 1] < k and any(_ends(label, known[-1]) for label in labels)
-    return bool(least or greatest)
-
-
-def _begins(label: str | None, value: str) -> bool:
-    return label is not None and (label == value or (label.startswith(f"[{value}, ") and label[-1] == "]"))
-
-
-def _ends(label: str | None, value: str) -> bool:
-    return label is not None and (label == value or (label[0] == "[" and label.endswith(f", {value}]")))
+    first, last = known[0], known[-1]
+    labels = [str(label) for label in published.unique().to_pylist() if label is not None]
+    closed = [label for label in labels if label[:1] == "[" and label[-1:] == "]"]
+    least = first in labels or any(label.startswith(f"[{first}, ") for label in closed)
+    greatest = last in labels or any(label.endswith(f", {last}]") for label in closed)
+    return bool((least and column.counts[0] < k) or (greatest and column.counts[len(known) - 1] < k))
 
 
 def labelled(published: PublishedColumn, withheld: np.ndarray, null_is_star: bool) -> pa.DictionaryArray:

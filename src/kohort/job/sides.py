@@ -21,9 +21,8 @@ from kohort.problem.attribute import Attribute
 from kohort.problem.units import Units, Weights
 from kohort.tables.memory import MemoryTable
 from kohort.tables.table import Table
-from kohort.verification.covering import Covering, covering_of
 from kohort.verification.people import history_of_record
-from kohort.verification.reading import Reading, read_labels
+from kohort.verification.reading import Covering, Reading, covering_of, read_labels
 
 if TYPE_CHECKING:
     from kohort.release.release import Release
@@ -303,13 +302,16 @@ class BeforeAfter:
 
 def before_after(release: Release) -> BeforeAfter:
     """Read both sides of a release, the published one from the published table; `release.sides` keeps it."""
-    published, rows = _genuine(release)
+    published, rows = release.shown, release.rows
+    if release.counterfeits:  # figures are about people
+        genuine = release.original_rows >= 0
+        published, rows = MemoryTable(release.arrow.filter(pa.array(genuine))), rows[genuine]
     attributes = release.problem.attributes
     labels = tuple(_labels(release, published, attribute, rows) for attribute in attributes)
     dropped = release.dataset.n_records - len(rows)
     withheld = np.zeros(len(rows), dtype=bool)
     if attributes and release.verdict.withheld > dropped:
-        withheld = np.logical_and.reduce([_starred(column) for column in labels])
+        withheld = starred(labels)
     return BeforeAfter(
         attributes=attributes,
         labels=labels,
@@ -321,14 +323,6 @@ def before_after(release: Release) -> BeforeAfter:
         units=release.problem.units,
         weights=weights_of(release.dataset, release.roles),
     )
-
-
-def _genuine(release: Release) -> tuple[Table, np.ndarray]:
-    """The published records and their originals, without counterfeits: figures are about people."""
-    if not release.counterfeits:
-        return release.shown, release.rows
-    originals = release.original_rows
-    return MemoryTable(release.arrow.filter(pa.array(originals >= 0))), originals[originals >= 0]
 
 
 def _labels(release: Release, published: Table, attribute: Attribute, rows: np.ndarray) -> Column:
@@ -345,8 +339,10 @@ def classes_of(columns: list[np.ndarray], n_records: int) -> Classes:
     return Classes(*distinct_rows(codes))
 
 
-def _starred(column: Column) -> np.ndarray:
-    return np.array([text == STAR for text in column.texts], dtype=bool)[column.codes]
+def starred(labels: Sequence[Column]) -> np.ndarray:
+    """Per record whether it is `*` in all of these columns."""
+    stars = (np.array([text == STAR for text in column.texts], dtype=bool)[column.codes] for column in labels)
+    return np.logical_and.reduce(list(stars))
 
 
 def _baskets(release: Release, published: Table) -> BasketPair | None:

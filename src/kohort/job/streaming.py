@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ HELD: tuple[Role, ...] = ("quasi-identifier", "sensitive", "person", "weight")
 Stretches = Generator[tuple[np.ndarray | slice, pa.RecordBatch], None, None]
 """Published records stretch by stretch: their numbers, and their originals."""
 DEALT_AT_ONCE = 1 << 20  # records that are dealt out to drafts at a time
+ROWS = 1 << 20  # records of a draft, which is sorted in memory
 
 
 def columns_to_read(request: Statement, names: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -112,17 +112,71 @@ def _in_order(published: Published, originals: Iterator[pa.RecordBatch]) -> Stre
 
 
 def _dealt(published: Published, originals: Iterator[pa.RecordBatch], folder: Path) -> Stretches:
-    """Stretches of another order than the original's, with the columns that are handed on."""
+    """Stretches of another order than the original's, with the columns that are handed on.
+
+    The published order is cut into stretches. Each has a draft that gets its records as they come, and that
+    is sorted when they are all there: about a million records are in memory. Drafts are for their owner's
+    eyes only, and outlive no run.
+    """
+    order = published.rows
+    stretches = [order[start : start + ROWS] for start in range(0, len(order), ROWS)]
     untouched = [name for name in published.names if name not in published.columns]
-    dealing = Dealing(published.rows, published.dataset.n_records, folder)
     if not untouched:
         deque(originals, maxlen=0)  # they are compared while they are read
-        yield from ((rows, pa.RecordBatch.from_arrays([], names=[])) for rows in dealing.stretches())
+        yield from ((rows, pa.RecordBatch.from_arrays([], names=[])) for rows in stretches)
         return
+    place_of = np.full(published.dataset.n_records, -1, dtype=np.int64)
+    place_of[order] = np.arange(len(order))
     first = next(originals).select(untouched)
     rest = (batch.select(untouched) for batch in originals)
-    with closing(dealing.dealt(in_slices(chain([first], rest), first.schema, DEALT_AT_ONCE))) as stretches:
-        yield from stretches
+    with closing(Drafts(folder)) as drafts:
+        paths = [drafts.create(".arrow") for _ in stretches]
+        _deal_out(in_slices(chain([first], rest), first.schema, DEALT_AT_ONCE), place_of, paths)
+        for rows, path in zip(stretches, paths):
+            yield rows, _picked_up(path)
+            path.unlink()
+
+
+def _deal_out(parts: Iterator[pa.Table], place_of: np.ndarray, paths: Sequence[Path]) -> None:
+    """Write every record that is published to the draft of its stretch, with its place as the last column.
+
+    parts     all originals, in the order of the file; drafts have no dictionaries
+    place_of  the place of each, -1 if it is not published
+    """
+    start = 0
+    with ExitStack() as stack:
+        writers: list[Any] = []
+        for part in parts:
+            place = place_of[start : start + len(part)]
+            start += len(part)
+            order = np.argsort(place, kind="stable")
+            order = order[np.searchsorted(place[order], 0) :]
+            kinds = [f.type.value_type if pa.types.is_dictionary(f.type) else f.type for f in part.schema]
+            fields = [field.with_type(kind) for field, kind in zip(part.schema, kinds)]
+            columns = [take_records(column, order) for column in part.cast(pa.schema(fields)).columns]
+            schema = pa.schema([*fields, pa.field("place", pa.int64())])
+            table = pa.Table.from_arrays([*columns, pa.array(place[order])], schema=schema)
+            if not writers:
+                writers = [_writer(stack, path, schema) for path in paths]
+            stretch = place[order] // ROWS
+            starts = np.flatnonzero(np.diff(stretch, prepend=-1))
+            for begin, end in zip(starts, np.append(starts[1:], len(stretch))):
+                writers[int(stretch[begin])].write_table(table.slice(begin, end - begin))
+
+
+def _writer(stack: ExitStack, path: Path, schema: pa.Schema) -> Any:
+    file = stack.enter_context(pa.OSFile(str(path), "wb"))
+    return stack.enter_context(pa.ipc.new_stream(file, schema))
+
+
+def _picked_up(path: Path) -> pa.RecordBatch:
+    """The records of a draft in their order, without their places."""
+    with pa.OSFile(str(path), "rb") as file:
+        table = pa.ipc.open_stream(file).read_all()
+    order = np.argsort(table.column(table.num_columns - 1).to_numpy(), kind="stable")
+    columns = [take_records(column, order).combine_chunks() for column in table.columns[:-1]]
+    arrays = [c.chunk(0) if isinstance(c, pa.ChunkedArray) else c for c in columns]
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(list(table.schema)[:-1]))
 
 
 def _published_batches(
@@ -150,85 +204,3 @@ def _published_batch(
             arrays.append(take_records(published.columns[name], rows))
     fields = [published.field(name, column.type) for name, column in zip(published.names, arrays)]
     return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(fields))
-
-
-ROWS = 1 << 20  # records of a draft, which is sorted in memory
-
-
-@dataclass(eq=False)
-class Dealing:
-    """Puts records into their published order, with about a million of them in memory.
-
-    The published order is cut into stretches. Each has a draft that gets its records as they come, and that
-    is sorted when they are all there. Drafts are for their owner's eyes only, and outlive no run.
-
-    order   per published record the number of its original
-    folder  where the drafts are
-    """
-
-    order: np.ndarray
-    n_originals: int
-    folder: Path
-    place_of: np.ndarray = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.place_of = np.full(self.n_originals, -1, dtype=np.int64)
-        self.place_of[self.order] = np.arange(len(self.order))
-
-    def dealt(self, parts: Iterator[pa.Table]) -> Stretches:
-        """Stretches of the published order.
-
-        parts  all originals, in the order of the file
-        """
-        stretches = self.stretches()
-        with closing(Drafts(self.folder)) as drafts:
-            paths = [drafts.create(".arrow") for _ in stretches]
-            self._deal_out(parts, paths)
-            for rows, path in zip(stretches, paths):
-                yield rows, _picked_up(path)
-                path.unlink()
-
-    def stretches(self) -> list[np.ndarray]:
-        """The numbers of the originals, in their published order, in stretches."""
-        return [self.order[start : start + ROWS] for start in range(0, len(self.order), ROWS)]
-
-    def _deal_out(self, parts: Iterator[pa.Table], paths: Sequence[Path]) -> None:
-        """Write every record to the draft of its stretch, with its place as the last column."""
-        first = 0
-        with ExitStack() as stack:
-            writers: list[Any] = []
-            for part in parts:
-                table = self._placed(part, first)
-                first += len(part)
-                if not writers:
-                    writers = [_writer(stack, path, table.schema) for path in paths]
-                stretch = table.column(table.num_columns - 1).to_numpy() // ROWS
-                starts = np.flatnonzero(np.diff(stretch, prepend=-1))
-                for start, stop in zip(starts, np.append(starts[1:], len(stretch))):
-                    writers[int(stretch[start])].write_table(table.slice(start, stop - start))
-
-    def _placed(self, part: pa.Table, first: int) -> pa.Table:
-        """The records that are published, sorted by their places, without dictionaries of their own."""
-        place = self.place_of[first : first + len(part)]
-        order = np.argsort(place, kind="stable")
-        order = order[np.searchsorted(place[order], 0) :]
-        kinds = [f.type.value_type if pa.types.is_dictionary(f.type) else f.type for f in part.schema]
-        fields = [field.with_type(kind) for field, kind in zip(part.schema, kinds)]
-        columns = [take_records(column, order) for column in part.cast(pa.schema(fields)).columns]
-        schema = pa.schema([*fields, pa.field("place", pa.int64())])
-        return pa.Table.from_arrays([*columns, pa.array(place[order])], schema=schema)
-
-
-def _writer(stack: ExitStack, path: Path, schema: pa.Schema) -> Any:
-    file = stack.enter_context(pa.OSFile(str(path), "wb"))
-    return stack.enter_context(pa.ipc.new_stream(file, schema))
-
-
-def _picked_up(path: Path) -> pa.RecordBatch:
-    """The records of a draft in their order, without their places."""
-    with pa.OSFile(str(path), "rb") as file:
-        table = pa.ipc.open_stream(file).read_all()
-    order = np.argsort(table.column(table.num_columns - 1).to_numpy(), kind="stable")
-    columns = [take_records(column, order).combine_chunks() for column in table.columns[:-1]]
-    arrays = [c.chunk(0) if isinstance(c, pa.ChunkedArray) else c for c in columns]
-    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(list(table.schema)[:-1]))

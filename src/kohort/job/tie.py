@@ -1,4 +1,11 @@
-"""A release tied to the earlier ones of the same people: its entry in the ledger, checked with all others."""
+"""A release tied to the earlier ones of the same people: its entry in the ledger, checked with all others.
+
+It may have counterfeits, records that are nobody's, published among the others. A counterfeit has the
+quasi-identifiers of a person of its group, which are published as the group's labels and widen none of them;
+and the sensitive value that the group lacks. In any other published column it has a value that at least k of
+the published records have, drawn in proportion: no cell that tells of one person, and none by which it would
+be recognized as a counterfeit.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +26,7 @@ from kohort.algorithms.again.history_keeping import HistoryKeeping
 from kohort.algorithms.again.m_invariance import MInvariance
 from kohort.algorithms.again.standing import EarlierValues, Standing
 from kohort.algorithms.kernels.costs import costs_by_group
-from kohort.data.arrow_values import long_decimals
+from kohort.data.arrow_values import long_decimals, take_records
 from kohort.data.column import Column, whole_number
 from kohort.data.counting import distinct_rows
 from kohort.data.ledger import HASH_BYTES, NOBODY, Ledger, LedgerEntry
@@ -27,42 +34,73 @@ from kohort.errors import InfeasibleError, InputError, InternalError, Unsupporte
 from kohort.job.prepare import Prepared
 from kohort.job.publish import Published
 from kohort.job.solve import Clock
+from kohort.late import nw
 from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups, PlacedGroups
 from kohort.recoding.recoding import Recoding
+from kohort.tables.memory import MemoryTable
 from kohort.tables.table import Table
+from kohort.treatments import generator_of
 from kohort.verification import Caution, Together, verify_together
 from kohort.verification.releases import SIGNATURES, texts_of_values
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
-    """The records of a table beside the ledger.
+class Tie:
+    """A table beside the ledger of earlier releases, before it is published.
 
     people    keyed hashes of each record's person
     person    the number of each record's person in the ledger, -1 for those it does not know
-    values    per sensitive column the keyed hash of each of its values, by code
     value     records by sensitive columns: the number of the value in the ledger, from the number of the
               ledger's values on for new ones
-    standing  the same as an algorithm takes it
+    standing  what earlier releases say of the records
     """
 
+    prepared: Prepared
+    ledger: Ledger
     people: np.ndarray
     person: np.ndarray
-    values: Mapping[str, np.ndarray]
     value: np.ndarray
     new_values: np.ndarray
     standing: Standing
 
+    @classmethod
+    def of(cls, prepared: Prepared) -> Tie:
+        """A table tied to the ledger of its request."""
+        request, ledger, key = prepared.request, prepared.request.ledger, prepared.request.key
+        assert key is not None and ledger is not None
+        _refuse_other_promises(prepared, ledger)
+        people = hashed_people(prepared.dataset, ledger.person, key)
+        person = positions(people, ledger.people)
+        value, new_values = _numbered_values(prepared, ledger, key)
+        make = _by_signatures if request.again == SIGNATURES else _by_places
+        return cls(prepared, ledger, people, person, value, new_values, make(ledger, person, value, key))
 
-def known_people(prepared: Prepared, ledger: Ledger, key: bytes) -> Known:
-    """What the ledger knows of the people of a table."""
-    people = hashed_people(prepared.dataset, ledger.person, key)
-    person = positions(people, ledger.people)
-    values = {name: _hashed_values(s.column, key) for name, s in prepared.sensitive.items()}
-    value, new_values = _numbered_values(prepared, ledger, values)
-    make = _by_signatures if prepared.request.again == SIGNATURES else _by_places
-    return Known(people, person, values, value, new_values, make(ledger, person, value, key))
+    def settled(self, recoding: Recoding, published: Published, *, compared: bool = False) -> TiedRelease:
+        """The release in the ledger; raises unless all releases together keep the promise.
+
+        compared  whether it is made for comparison only: then it may break it, and cannot be written
+        """
+        assert isinstance(recoding, PlacedGroups)
+        entry = entry_of(self, published, recoding)
+        extended = self.ledger.extended(entry)
+        request = self.prepared.request
+        assert request.key is not None
+        found = verify_together(extended, texts_of_values(extended, request.key))
+        if not found.holds and not compared:
+            _refuse(found, request.again)
+        before = len(self.ledger.people)
+        published_now, in_table = (np.zeros(before + len(entry.people), dtype=bool) for _ in range(2))
+        published_now[entry.of_people.person] = True
+        in_table[self.person[self.person >= 0]] = True
+        people = {
+            "new": len(entry.people),
+            "kept": int(published_now[:before].sum()),
+            "gone": int((~in_table[:before]).sum()),
+            **dict.fromkeys(("passed_on", "resting", "waiting"), 0),
+            **recoding.told,
+        }
+        return TiedRelease(extended, found, people, bool(self.prepared.untouched_others))
 
 
 def sensitive_names(prepared: Prepared, ledger: Ledger) -> list[str]:
@@ -70,22 +108,22 @@ def sensitive_names(prepared: Prepared, ledger: Ledger) -> list[str]:
     return list(ledger.entries[0].facts["sensitive"] if ledger.entries else prepared.sensitive)
 
 
-def _numbered_values(
-    prepared: Prepared, ledger: Ledger, values: Mapping[str, np.ndarray]
-) -> tuple[np.ndarray, np.ndarray]:
+def _numbered_values(prepared: Prepared, ledger: Ledger, key: bytes) -> tuple[np.ndarray, np.ndarray]:
     """The number of each record's value in each sensitive column, and the hashes of values that are new."""
-    n_values, new, columns = len(ledger.values), [], []
+    n_values, new = len(ledger.values), [ledger.values[:0]]
+    columns: list[np.ndarray] = []
     for name in sensitive_names(prepared, ledger):
-        sensitive = prepared.sensitive[name]
-        number = positions(values[name], ledger.values)
+        column = prepared.sensitive[name].column
+        hashes = _hashed_values(column, key)
+        number = positions(hashes, ledger.values)
         unknown = np.flatnonzero(number < 0)
         number[unknown] = n_values + np.arange(len(unknown))
         n_values += len(unknown)
-        new.append(values[name][unknown])
-        columns.append(number[sensitive.column.codes])
+        new.append(hashes[unknown])
+        columns.append(number[column.codes])
     n_records = prepared.dataset.n_records
     table = np.column_stack(columns) if columns else np.empty((n_records, 0), dtype=np.int64)
-    return table, np.concatenate([ledger.values[:0], *new])
+    return table, np.concatenate(new)
 
 
 def _by_signatures(ledger: Ledger, person: np.ndarray, value: np.ndarray, _: bytes) -> Standing:
@@ -182,54 +220,6 @@ def _binary(hashes: np.ndarray) -> pa.Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Tie:
-    """A table beside the ledger of earlier releases, before it is published."""
-
-    prepared: Prepared
-    ledger: Ledger
-    known: Known
-
-    @property
-    def standing(self) -> Standing:
-        """What earlier releases say of the records."""
-        return self.known.standing
-
-    def settled(self, recoding: Recoding, published: Published, *, compared: bool = False) -> TiedRelease:
-        """The release in the ledger; raises unless all releases together keep the promise.
-
-        compared  whether it is made for comparison only: then it may break it, and cannot be written
-        """
-        assert isinstance(recoding, PlacedGroups)
-        entry = entry_of(self.prepared, published, recoding, self.ledger, self.known)
-        extended = self.ledger.extended(entry)
-        request = self.prepared.request
-        assert request.key is not None
-        found = verify_together(extended, texts_of_values(extended, request.key))
-        if not found.holds and not compared:
-            _refuse(found, request.again)
-        return TiedRelease(
-            extended, found, self._counts(entry, recoding), bool(self.prepared.untouched_others)
-        )
-
-    def _counts(self, entry: LedgerEntry, recoding: PlacedGroups) -> dict[str, int]:
-        """How many people are new, kept and gone, and what became of the places."""
-        before = len(self.ledger.people)
-        published_now = np.zeros(before + len(entry.people), dtype=bool)
-        published_now[entry.of_people.person] = True
-        in_table = np.zeros(before, dtype=bool)
-        in_table[self.known.person[self.known.person >= 0]] = True
-        return {
-            "new": len(entry.people),
-            "kept": int(published_now[:before].sum()),
-            "gone": int((~in_table).sum()),
-            "passed_on": 0,
-            "resting": 0,
-            "waiting": 0,
-            **recoding.told,
-        }
-
-
-@dataclass(frozen=True, eq=False)
 class TiedRelease:
     """A release that was checked together with all earlier ones.
 
@@ -275,8 +265,8 @@ class TiedRelease:
             "Columns that are published as they are, beside the sensitive ones, may tell which records of "
             "two releases are of the same person, and so who has left."
         )
-        return [Caution("together", what, "Drop such columns with the role identifier, or give them the role "
-                        "sensitive.")]  # fmt: skip
+        advice = "Drop such columns with the role identifier, or give them the role sensitive."
+        return [Caution("together", what, advice)]
 
     def facts(self, cost: float) -> dict[str, Any]:
         """What the certificate and the report say of all releases together."""
@@ -318,14 +308,6 @@ _ONLY_VALUES = Caution(
 )
 
 
-def tie_to_ledger(prepared: Prepared) -> Tie:
-    """A table tied to the ledger of its request."""
-    request = prepared.request
-    assert request.key is not None and request.ledger is not None
-    _refuse_other_promises(prepared, request.ledger)
-    return Tie(prepared, request.ledger, known_people(prepared, request.ledger, request.key))
-
-
 def _refuse(found: Together, again: str) -> None:
     reasons = " ".join(check.detail for check in found.checks if not check.holds)
     if again != "fresh":
@@ -354,11 +336,13 @@ def _refuse_other_promises(prepared: Prepared, ledger: Ledger) -> None:
     if not ledger.entries:
         return
     last = ledger.entries[-1].facts
-    if sorted(last["sensitive"]) != sorted(prepared.sensitive):
+    before, now = sorted(last["sensitive"]), sorted(prepared.sensitive)
+    if before != now:
+        had, has = (", ".join(map(repr, names)) or "none" for names in (before, now))
         raise InputError(
-            f"The earlier releases have the sensitive columns {_listed(last['sensitive'])}, and this one has "
-            f"{_listed(prepared.sensitive)}. What is left of a promise over all releases is about the same "
-            "columns: give them the same roles, or begin another ledger for other people."
+            f"The earlier releases have the sensitive columns {had}, and this one has {has}. What is left of "
+            "a promise over all releases is about the same columns: give them the same roles, or begin "
+            "another ledger for other people."
         )
     way = prepared.request.again
     if (way == SIGNATURES) != (last["again"] == SIGNATURES):
@@ -396,27 +380,35 @@ def _as_strict(now: Mapping[str, Any], earlier: Mapping[str, Any]) -> bool:
     return True
 
 
-def _listed(names: Any) -> str:
-    return ", ".join(map(repr, sorted(names))) or "none"
-
-
-def entry_of(
-    prepared: Prepared, published: Published, recoding: PlacedGroups, ledger: Ledger, known: Known
-) -> LedgerEntry:
+def entry_of(tie: Tie, published: Published, recoding: PlacedGroups) -> LedgerEntry:
     """What the ledger remembers of a release; the hashes of its files come when they are written."""
+    prepared, ledger, request = tie.prepared, tie.ledger, tie.prepared.request
     shown = np.sort(published.rows)  # counterfeits are the last ones
     n_records = prepared.dataset.n_records
     of_people = shown[shown < n_records]
-    person = np.append(known.person, np.full(published.counterfeits, NOBODY))
+    person = np.append(tie.person, np.full(published.counterfeits, NOBODY))
     new = of_people[person[of_people] < 0]
     person[new] = len(ledger.people) + np.arange(len(new))
-    value = np.concatenate([known.value, known.value[recoding.counterfeits.value]])
+    value = np.concatenate([tie.value, tie.value[recoding.counterfeits.value]])
     place = recoding.with_counterfeits().place_of_record
     class_of, labels = _classes(prepared, published, shown)
+    facts = {
+        "number": len(ledger.entries) + 1,
+        "date": datetime.date.today().isoformat(),
+        "title": request.title,
+        "again": request.again,
+        "models": promised(prepared),
+        "sensitive": sensitive_names(prepared, ledger),
+        "quasi_identifiers": [attribute.name for attribute in prepared.attributes],
+        "records": n_records,
+        "published": len(published.rows),
+        "counterfeits": published.counterfeits,
+        "sha256": {},
+    }
     return LedgerEntry(
-        facts=_facts(prepared, ledger, published),
-        people=known.people[new],
-        values=known.new_values,
+        facts=facts,
+        people=tie.people[new],
+        values=tie.new_values,
         person=person[shown].astype(np.int32),
         place=place[shown].astype(np.int32),
         class_of=class_of.astype(np.int32),
@@ -441,27 +433,89 @@ def _classes(
     return number, labels
 
 
-def _facts(prepared: Prepared, ledger: Ledger, published: Published) -> dict[str, Any]:
-    request = prepared.request
-    return {
-        "number": len(ledger.entries) + 1,
-        "date": datetime.date.today().isoformat(),
-        "title": request.title,
-        "again": request.again,
-        "models": promised(prepared),
-        "sensitive": sensitive_names(prepared, ledger),
-        "quasi_identifiers": [attribute.name for attribute in prepared.attributes],
-        "records": prepared.dataset.n_records,
-        "published": len(published.rows),
-        "counterfeits": published.counterfeits,
-        "sha256": {},
-    }
-
-
 def promised(prepared: Prepared) -> list[dict[str, Any]]:
     """The promises of a release as JSON holds them, for later ones to compare theirs with."""
-    found: list[dict[str, Any]] = []
-    for model in prepared.request.table_models:
-        words: Mapping[str, Any] = model.to_dict()
-        found.append({"model": model.name, **words})
-    return found
+    return [{"model": model.name, **model.to_dict()} for model in prepared.request.table_models]
+
+
+def refuse_counterfeits(prepared: Prepared) -> None:
+    """Raise where counterfeits are allowed, and could not be published unrecognized."""
+    request = prepared.request
+    if request.ledger is None:
+        raise InputError(
+            "'counterfeits' are for releases that are tied to earlier ones: name the ledger (--ledger, in "
+            "Python: ledger=), or set counterfeits: 0."
+        )
+    if request.shuffle is False:
+        raise InputError(
+            "Counterfeits would be recognized in the original order of the records. Set shuffle: auto, or "
+            "counterfeits: 0."
+        )
+    for name, how in prepared.treatments.items():
+        raise UnsupportedError(
+            f"Column {name!r} is published with the treatment {how.name}, and a counterfeit has no value "
+            "for that. Drop the column, or set counterfeits: 0."
+        )
+    for name in prepared.untouched_others:
+        if not _common(prepared, name, np.arange(prepared.dataset.n_records)).any():
+            raise InputError(
+                f"No value of {name!r} is that of k = {request.k} records or more, so a counterfeit would "
+                "have a cell of somebody's, or be recognized. Drop the column with the role identifier, or "
+                "set counterfeits: 0."
+            )
+
+
+def with_counterfeits(prepared: Prepared, recoding: Recoding) -> tuple[Prepared, Recoding]:
+    """The table and its recoding with the counterfeits as further records."""
+    assert isinstance(recoding, PlacedGroups)
+    false = recoding.counterfeits
+    copied = {attribute.name: false.like for attribute in prepared.attributes}
+    copied |= dict.fromkeys(prepared.sensitive, false.value)
+    copied |= {name: _drawn(prepared, recoding, name) for name in prepared.untouched_others}
+    n_records = prepared.dataset.n_records
+    rows = {
+        name: np.concatenate([np.arange(n_records), copied.get(name, false.like)])
+        for name in prepared.dataset.names
+    }
+    attributes = tuple(
+        replace(a, column=replace(a.column, codes=a.column.codes[rows[a.name]])) for a in prepared.attributes
+    )
+    sensitive = {
+        name: replace(s, column=replace(s.column, codes=s.column.codes[rows[name]]))
+        for name, s in prepared.sensitive.items()
+    }
+    dataset = _taken(prepared.dataset, rows)
+    filled = replace(prepared, dataset=dataset, attributes=attributes, sensitive=sensitive)
+    return filled, recoding.with_counterfeits()
+
+
+def _common(prepared: Prepared, name: str, published: np.ndarray) -> np.ndarray:
+    """Per published record whether at least k of them have its value."""
+    codes = prepared.dataset.value_codes(name)[published]
+    _, number, times = np.unique(codes, return_inverse=True, return_counts=True)
+    return (times >= prepared.request.k)[number]
+
+
+def _drawn(prepared: Prepared, recoding: PlacedGroups, name: str) -> np.ndarray:
+    """Per counterfeit a published record whose value in a column it has; drawn under the secret key."""
+    published = np.flatnonzero(~recoding.withheld)
+    common = published[_common(prepared, name, published)]
+    if not len(common):
+        raise InputError(
+            f"No value of {name!r} is that of k = {prepared.request.k} published records or more, so a "
+            "counterfeit would have a cell of somebody's. Drop the column with the role identifier, or set "
+            "counterfeits: 0."
+        )
+    rng = generator_of(prepared.request.key, prepared.request.seed, f"counterfeits of {name}")
+    return rng.choice(common, len(recoding.counterfeits))
+
+
+def _taken(dataset: Table, rows: Mapping[str, np.ndarray]) -> Table:
+    """A table of the same kind with the given records, column by column."""
+    native = dataset.frame.to_native()
+    if isinstance(native, pa.Table):
+        columns = [take_records(native.column(name), rows[name]) for name in native.column_names]
+        return MemoryTable(pa.Table.from_arrays(columns, schema=native.schema))
+    series = [nw.maybe_reset_index(dataset.frame[name][rows[name].tolist()]) for name in dataset.names]
+    first = nw.maybe_reset_index(dataset.frame[rows[dataset.names[0]].tolist()])
+    return MemoryTable(first.with_columns(*series).to_native())

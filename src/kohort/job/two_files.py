@@ -17,19 +17,15 @@ import pyarrow.compute as pc
 from kohort.data.arrow_values import take_records
 from kohort.data.codebook import codebook_of, with_codebook
 from kohort.errors import InfeasibleError, InputError, counted
-from kohort.job.people import refuse_missing_persons
-from kohort.late import LateModule
+from kohort.job.people import persons_of
+from kohort.late import nw
 from kohort.statement import Statement
 from kohort.tables.memory import MemoryTable
 from kohort.tables.table import Table
 from kohort.verification import WrittenCheck
 
 if TYPE_CHECKING:
-    import narwhals as nw
-
     from kohort.job.publish import Published
-else:
-    nw = LateModule("narwhals")
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +192,7 @@ def join_files(people: Table, events: Table, request: Statement) -> TwoFiles:
 def _owners(people: Table, events: Table, key: str) -> np.ndarray:
     """Per event the number of its person in the table of people; -1: not there."""
     for table in (people, events):
-        refuse_missing_persons(table, key)
+        persons_of(table, key)
     own, named = people.column(key), events.column(key)
     if twice := people.n_records - len(own.texts):
         raise InputError(

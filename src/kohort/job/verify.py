@@ -9,8 +9,7 @@ import numpy as np
 from kohort.data.hierarchies.checks import check
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, did_you_mean
-from kohort.job.columns import build_attributes
-from kohort.job.items import items_problem
+from kohort.job.columns import build_attributes, items_problem
 from kohort.job.people import population_of
 from kohort.job.prepare import Prepared, refuse_nulls, settled_roles
 from kohort.job.publish import Published
@@ -39,12 +38,14 @@ def verify_published(prepared: Prepared, published: Published) -> Verification:
             original_events=prepared.files.events,
             rows=published.rows,
         )
+    units = prepared.units  # of people, and of items, records are looked at one by one
+    one_by_one = prepared.items is not None or units.several or units.linked
     original = Original(
         prepared.dataset,
         prepared.roles,
         prepared.attributes,
         prepared.items,
-        rows=published.originals if published.kept is not None or prepared.needs_rows else slice(None),
+        rows=published.originals if published.kept is not None or one_by_one else slice(None),
         treatments=prepared.request.treatments,
     )
     return verify(

@@ -36,10 +36,7 @@ _LEAST_REPEATED = 1.1  # records per value of a key that is not one of records
 
 
 def suggest_keys(columns: Mapping[str, Column], labels: Mapping[str, str | None]) -> dict[str, Suggestion]:
-    """The columns of the roles person, household and weight, one of each at most.
-
-    labels  what a file calls the columns besides their names
-    """
+    """The columns of the roles person, household and weight, one of each at most."""
     found: dict[str, Suggestion] = {}
     repeated = {name: column for name, column in columns.items() if _is_repeated_key(column)}
     for name, column in repeated.items():
@@ -83,22 +80,17 @@ def _names_households(name: str) -> bool:
 
 def _tells_people(name: str, key: Column, columns: Mapping[str, Column]) -> bool:
     """Whether the records of each value agree in sex, origin or birth; without these, what the name says."""
+    meanings = {other: meaning_of(other) for other in columns}
     agreeing = [
-        _agree(key, other)
-        for other in columns.values()
-        if other.name != name and _is_trait(other) and distinct_values(other) > 1
+        _agree(key, columns[other])
+        for other, meaning in meanings.items()
+        if other != name and meaning is not None and distinct_values(columns[other]) > 1
+        if meaning.about in _TRAITS or set(words_of(other)) & _BIRTH
     ]
     if agreeing:
         return all(agreeing)
-    meaning = meaning_of(name)
+    meaning = meanings[name]
     return meaning is not None and (meaning.about == _KEYS[1] or bool(set(words_of(name)) & _PEOPLE))
-
-
-def _is_trait(column: Column) -> bool:
-    meaning = meaning_of(column.name)
-    if meaning is None:
-        return False
-    return meaning.about in _TRAITS or bool(set(words_of(column.name)) & _BIRTH)
 
 
 def _agree(key: Column, other: Column) -> bool:
@@ -110,7 +102,6 @@ def _agree(key: Column, other: Column) -> bool:
 
 
 def _reason(column: Column, says: str, whose: str) -> str:
-    """The reason of a key: how many it has, and how many records each."""
     return (
         f"It says {says}: {distinct_values(column):,} {whose} have "
         f"{len(column) / distinct_values(column):.1f} records on average and {int(column.counts.max()):,} at "
@@ -171,9 +162,11 @@ def settle(
         doubtful, exact, answers = doubtful + exact, [], set()
     doubtful = [name for name in doubtful if name not in answers]
     kept = set(_singling_out_most(columns, sure, doubtful, seed))
-    for name in doubtful:
-        if name not in kept:
-            found[name] = Suggestion("sensitive", _not_among_the_first(len(sure) + len(kept)))
+    behind = (
+        "Neither its name nor its values say whether others know it, and it singles out fewer people than "
+        f"the {len(sure) + len(kept)} quasi-identifiers."
+    )
+    found |= {name: Suggestion("sensitive", behind) for name in doubtful if name not in kept}
     for name in (*exact, *answers):
         found[name] = Suggestion("sensitive", _ANSWER if name in answers else _EXACT)
     return _with_tellers(columns, found, seed)
@@ -200,13 +193,6 @@ def _singling_out_most(
     codes = {name: columns[name].codes for name in (*sure, *doubtful)}
     adds = contributions(codes, len(next(iter(codes.values()))), seed)
     return sorted(doubtful, key=lambda name: -adds[name])[:room]
-
-
-def _not_among_the_first(quasi_identifiers: int) -> str:
-    return (
-        "Neither its name nor its values say whether others know it, and it singles out fewer people than "
-        f"the {quasi_identifiers} quasi-identifiers."
-    )
 
 
 # -- columns that tell others ----------------------------------------------------------------------
@@ -245,12 +231,15 @@ def _without_twins(
         twin = next((other for other in kept if _say_the_same(codes[other], codes[name])), None)
         if twin is None:
             kept.append(name)
-        else:
-            reason = (
-                f"It says the same as {twin!r}, which is published: dropped, as it would cost detail twice."
-            )
-            found[name] = Suggestion("identifier", reason)
+            continue
+        reason = f"It says the same as {twin!r}, which is published: dropped, as it would cost detail twice."
+        found[name] = Suggestion("identifier", reason)
     return found
+
+
+def _say_the_same(first: np.ndarray, second: np.ndarray) -> bool:
+    both_tell = len(np.unique(first)) > 2 and _tells(first, second) and _tells(second, first)
+    return both_tell or _same_order(first, second)
 
 
 def _tells(codes: np.ndarray, other: np.ndarray) -> bool:
@@ -266,19 +255,10 @@ def _tells(codes: np.ndarray, other: np.ndarray) -> bool:
     return bool(most.sum() >= _TOLD * len(codes))
 
 
-def _say_the_same(first: np.ndarray, second: np.ndarray) -> bool:
-    return _same_order(first, second) or (
-        len(np.unique(first)) > 2 and _tells(first, second) and _tells(second, first)
-    )
-
-
 def _same_order(first: np.ndarray, second: np.ndarray) -> bool:
     """Whether two columns rank the records alike, from either end: one is a function of the other."""
-    ranks, others = _ranks(first), _ranks(second)
-    if ranks.max() != others.max() or ranks.max() < 2:
+    ranks, others = (np.unique(codes, return_inverse=True)[1] for codes in (first, second))
+    most = int(ranks.max())
+    if most != others.max() or most < 2:
         return False
-    return bool((ranks == others).all() or (ranks == others.max() - others).all())
-
-
-def _ranks(codes: np.ndarray) -> np.ndarray:
-    return np.unique(codes, return_inverse=True)[1]
+    return bool((ranks == others).all() or (ranks == most - others).all())

@@ -42,53 +42,27 @@ def meaning_of(name: str) -> Meaning | None:
     if "".join(words) in _WHOLE_NAMES:
         return _PERSON_NAME
     for length in range(min(len(words), _LONGEST_PHRASE), 0, -1):
-        phrases = ("".join(words[i : i + length]) for i in range(len(words) - length + 1))
-        found = [rank for phrase in phrases if (rank := _rank_of(phrase)) is not None]
-        if found:
+        phrases = ["".join(words[i : i + length]) for i in range(len(words) - length + 1)]
+        ranks = [_RANK_OF_PHRASE.get(p, _RANK_OF_PHRASE.get(p.removesuffix("s"))) for p in phrases]
+        if found := [rank for rank in ranks if rank is not None]:
             return _MEANINGS[min(found)][0]
-    return _by_stem(words)
+    stems = (phrase for stem, phrase in _STEMS.items() if any(word.startswith(stem) for word in words))
+    phrase = next(stems, None)  # educyrs is about education
+    return None if phrase is None else _MEANINGS[_RANK_OF_PHRASE[phrase]][0]
 
 
-def _by_stem(words: list[str]) -> Meaning | None:
-    """What the beginning of a word says where no word is known: `educyrs` is about education."""
-    for stem, phrase in _STEMS.items():
-        if any(word.startswith(stem) for word in words):
-            return _MEANINGS[_RANK_OF_PHRASE[phrase]][0]
-    return None
-
-
-def _rank_of(phrase: str) -> int | None:
-    """Where a phrase, or its singular, stands in the list of meanings."""
-    rank = _RANK_OF_PHRASE.get(phrase)
-    return _RANK_OF_PHRASE.get(phrase[:-1]) if rank is None and phrase.endswith("s") else rank
-
-
-_STEMS = {  # beginnings that no other common word has, and the word that they stand for
-    "hlth": "health",
-    "diag": "diagnosis",
-    "illn": "illness",
-    "educ": "education",
-    "schl": "school",
-    "occup": "occupation",
-    "emplo": "employment",
-    "popul": "population",
-    "resid": "residence",
-    "ethn": "ethnicity",
-    "citiz": "citizenship",
-    "natio": "nationality",
-    "marit": "marital",
-    "relig": "religion",
-    "polit": "politics",
-    "salar": "salary",
-    "incom": "income",
-    "einkomm": "income",
-}
+_WORD_OF_STEM = """
+    hlth:health diag:diagnosis illn:illness educ:education schl:school occup:occupation emplo:employment
+    popul:population resid:residence ethn:ethnicity citiz:citizenship natio:nationality marit:marital
+    relig:religion polit:politics salar:salary incom:income einkomm:income
+"""
+_STEMS = dict(pair.split(":") for pair in _WORD_OF_STEM.split())
+"""Beginnings that no other common word has, and the word that they stand for."""
 _WHOLE_NAMES = frozenset(("name", "names", "nom", "noms", "nombre", "nombres"))
 _PERSON_NAME = Meaning("a person's name", "identifier")
 
 
 def _read_meanings(text: str) -> list[tuple[Meaning, list[str]]]:
-    """The meanings of a table like `names.txt`, each with its words, in their order."""
     found: list[tuple[Meaning, list[str]]] = []
     for line in text.splitlines():
         if line.startswith(" "):

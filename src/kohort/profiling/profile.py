@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kohort.data.arrow_values import is_bytes
 from kohort.data.baskets import Baskets
 from kohort.data.codebook import codebook_of
 from kohort.data.column import Column, code_column
@@ -159,7 +160,7 @@ def _looked_at(table: pa.Table) -> tuple[dict[str, Column], dict[str, str | None
         name, book = about.name, codebook_of(about)
         if _is_list(about.type):
             suggestions[name] = Suggestion("items", _LISTS)
-        elif pa.types.is_nested(about.type) or _is_bytes(about.type):
+        elif pa.types.is_nested(about.type) or is_bytes(about.type):
             suggestions[name] = Suggestion("identifier", _NESTED)
         else:
             labels[name] = None if book is None else book.label
@@ -180,40 +181,25 @@ def _profile_column(
     labels: dict[str, str | None],
     suggestion: Suggestion,
 ) -> ColumnProfile:
-    values = table[name]
+    values, hierarchy = table[name], None
     if name in coded:
         column = coded[name]
-        is_quasi = suggestion.role == "quasi-identifier"
-        hierarchy = suggest_hierarchy(column, labels[name]) if is_quasi else None
-        return _facts(values, column, column.kind, suggestion, hierarchy)
-    if suggestion.role == "items":
-        return _facts(values, code_column(name, pc.list_flatten(values)), "items", suggestion, None)
-    return _facts(values, code_column(name, pa.nulls(0, pa.string())), "nested", suggestion, None)
-
-
-def _is_list(arrow_type: pa.DataType) -> bool:
-    is_list = pa.types.is_list(arrow_type) or pa.types.is_large_list(arrow_type)
-    return is_list and not pa.types.is_nested(arrow_type.value_type)
-
-
-def _is_bytes(arrow_type: pa.DataType) -> bool:
-    tests = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
-    return any(test(arrow_type) for test in tests)
-
-
-def _facts(
-    values: pa.ChunkedArray, column: Column, kind: str, suggestion: Suggestion, hierarchy: Any
-) -> ColumnProfile:
+        kind: str = column.kind
+        if suggestion.role == "quasi-identifier":
+            hierarchy = suggest_hierarchy(column, labels[name])
+    elif suggestion.role == "items":
+        column, kind = code_column(name, pc.list_flatten(values)), "items"
+    else:
+        column, kind = code_column(name, pa.nulls(0, pa.string())), "nested"
     distinct = len(column.texts) - column.has_null
     counts = column.counts[:distinct]
-    one_value_each = kind not in ("items", "nested")
     return ColumnProfile(
-        name=column.name,
+        name=name,
         type=str(values.type),
         kind=kind,
         records=len(values),
         distinct=distinct,
-        nulls=len(column) - int(counts.sum()) if one_value_each else values.null_count,
+        nulls=len(column) - int(counts.sum()) if name in coded else values.null_count,
         unique_share=share(np.count_nonzero(counts == 1), len(values)),
         most_common_share=share(counts.max(initial=0), len(values)),
         role=suggestion.role,
@@ -224,34 +210,28 @@ def _facts(
     )
 
 
+def _is_list(arrow_type: pa.DataType) -> bool:
+    is_list = pa.types.is_list(arrow_type) or pa.types.is_large_list(arrow_type)
+    return is_list and not pa.types.is_nested(arrow_type.value_type)
+
+
 def _profile_display(found: Profile) -> Display:
     """The columns with their suggested roles, and the risk as the table is; no value is shown."""
-    rows = [
-        [
-            column.name,
-            column.kind,
-            f"{column.distinct:,}",
-            f"{column.nulls:,}",
-            f"{column.unique_share:.1%}",
-            column.role,
-            column.reason,
-        ]
-        for column in found.columns
-    ]
     heading = ["column", "kind", "distinct", "missing", "unique", "suggested role", "why"]
+    rows = [
+        [c.name, c.kind, f"{c.distinct:,}", f"{c.nulls:,}", f"{c.unique_share:.1%}", c.role, c.reason]
+        for c in found.columns
+    ]
     columns = Figures(heading, rows, left=["column", "kind", "suggested role"], wide=["why"])
-    size = f"{counted(found.records, 'record')}, {counted(len(found.columns), 'column')}"
-    return Display(size, [columns, _risk(found)])
-
-
-def _risk(found: Profile) -> str:
-    if not found.quasi_identifiers:
-        return "No column looks like a quasi-identifier, one that others may know about a person."
-    return (
+    risk = (
         f"On the suggested quasi-identifiers together, {percent(found.unique_share)} of the records are "
         f"unique; the records form {counted(found.classes, 'class', 'classes')}, the smallest with "
         f"{found.smallest_class:,}. The roles are suggestions: check each one."
+        if found.quasi_identifiers
+        else "No column looks like a quasi-identifier, one that others may know about a person."
     )
+    size = f"{counted(found.records, 'record')}, {counted(len(found.columns), 'column')}"
+    return Display(size, [columns, risk])
 
 
 # A first look at baskets: how many, how large, and how many of them one known item singles out.

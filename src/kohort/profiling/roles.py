@@ -60,10 +60,7 @@ class Suggestion:
 
 
 def suggest(column: Column, label: str | None = None) -> Suggestion:
-    """The role suggested for a column, and why, by the first rule that applies.
-
-    label  what a file calls the column besides its name
-    """
+    """The role suggested for a column, and why, by the first rule that applies."""
     if distinct_values(column) == 0:
         return Suggestion("insensitive", "It is empty.")
     suggestion = next(_rules(column, meaning_of(column.name) or (meaning_of(label) if label else None)))
@@ -154,7 +151,6 @@ def _named(meaning: Meaning) -> Suggestion:
 
 
 def _singling_out(column: Column) -> str:
-    """A warning where many values occur only once."""
     share = np.count_nonzero(column.counts[: distinct_values(column)] == 1) / len(column)
     if share < 0.05 or len(column) < ENOUGH_RECORDS:
         return ""
@@ -173,13 +169,11 @@ def mostly_distinct(column: Column) -> bool:
 
 
 def _some(column: Column) -> list[str]:
-    """Some distinct values, evenly spread over all of them."""
     step = max(1, distinct_values(column) // _LOOKED_AT)
     return column.present[::step]
 
 
 def _match(column: Column, pattern: re.Pattern[str]) -> bool:
-    """Whether nearly all values fit a pattern."""
     some = _some(column)
     return sum(pattern.fullmatch(text.strip()) is not None for text in some) >= 0.9 * len(some)
 
@@ -188,7 +182,6 @@ def _match(column: Column, pattern: re.Pattern[str]) -> bool:
 
 
 def _is_code(column: Column) -> bool:
-    """Whether the values are codes of equal length, such as postcodes."""
     if column.kind != "string" and not _is_numbered_place(column):
         return False
     if distinct_values(column) < _MANY_VALUES:
@@ -204,7 +197,6 @@ def _is_numbered_place(column: Column) -> bool:
 
 
 def _periods(column: Column) -> list[str]:
-    """Periods that suit the time that the dates span."""
     assert column.numbers is not None
     day = 86_400 if column.kind == "datetime" else 1
     years = np.ptp(column.numbers) / day / 365

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -60,21 +61,14 @@ def combine(quasi: dict[str, np.ndarray], records: int, largest: int, sample: in
     looked_at = min(records, sample)
     names = _worth_combining(quasi, largest)
     codes = {name: quasi[name][rows] for name in names}
-    counted = [
-        Combination(
-            chosen,
-            share(np.count_nonzero(class_sizes([codes[n] for n in chosen], looked_at) == 1), looked_at),
-        )
-        for size in range(1, min(largest, len(names)) + 1)
-        for chosen in combinations(names, size)
-    ]
-    return Combinations(
-        worst=_worst(counted),
-        columns=names,
-        counted=len(counted),
-        records=looked_at,
-        sampled=records > sample,
-    )
+
+    def unique(chosen: tuple[str, ...]) -> float:
+        sizes = class_sizes([codes[name] for name in chosen], looked_at)
+        return share(np.count_nonzero(sizes == 1), looked_at)
+
+    sizes = range(1, min(largest, len(names)) + 1)
+    found = [Combination(chosen, unique(chosen)) for size in sizes for chosen in combinations(names, size)]
+    return Combinations(_worst(found), names, len(found), looked_at, sampled=records > sample)
 
 
 def sampled_rows(records: int, sample: int, seed: int) -> slice | np.ndarray:
@@ -133,13 +127,11 @@ def _worth_combining(quasi: dict[str, np.ndarray], largest: int) -> tuple[str, .
 
 
 def _worst(counted: list[Combination]) -> tuple[Combination, ...]:
-    ordered = sorted(counted, key=lambda c: (-c.unique_share, len(c.columns)))
-    kept: dict[int, int] = {}
+    kept: Counter[int] = Counter()
     worst = []
-    for combination in ordered:
-        size = len(combination.columns)
-        kept[size] = kept.get(size, 0) + 1
-        if kept[size] <= _KEPT_PER_SIZE:
+    for combination in sorted(counted, key=lambda c: (-c.unique_share, len(c.columns))):
+        kept[len(combination.columns)] += 1
+        if kept[len(combination.columns)] <= _KEPT_PER_SIZE:
             worst.append(combination)
     return tuple(worst)
 

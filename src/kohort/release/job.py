@@ -6,16 +6,16 @@ Each step is told once. What a table on a cluster does in another way are method
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from kohort.algorithms import ALGORITHMS, Progress, Solver, Stop
 from kohort.errors import InternalError
 from kohort.job.choose import Choice, choose
+from kohort.job.columns import ItemsPart
 from kohort.job.figures import checked_figures, extreme_caution, release_notes
-from kohort.job.items import ItemsPart
 from kohort.job.order import PublishedOrder, settle_order
 from kohort.job.prepare import Prepared, prepare, sample_of
 from kohort.job.publish import Published, publish, refuse_dropping
@@ -44,46 +44,20 @@ def release_of(
     seconds: dict[str, float] | None = None,
     notes: Sequence[str] = (),
     stop: Stop | None = None,
+    compared: bool = False,
 ) -> Release:
-    """Make the release of what was opened: a table, or one of people and one of their events.
+    """Anonymize what was opened, a table, or one of people and one of their events; or raise.
 
     `seconds` may hold the time of reading, and `origin` names the other files that were read. Notes about the
     sources and those given come before those of the release. Once `stop` returns True, the best solution so
-    far is published.
+    far is published. A release that is made for comparison only (`compared`) may give people away together
+    with earlier ones.
     """
     dataset, *events = (source.dataset for source in sources)
-    made = make_release(
-        dataset,
-        request,
-        events=events[0] if events else None,
-        progress=progress,
-        seconds=seconds,
-        stop=stop,
-    )
-    about = [note for source in sources for note in source.notes]
-    return replace(made, notes=(*about, *notes, *made.notes), origin=replace(origin, sources=tuple(sources)))
-
-
-def make_release(
-    dataset: Table,
-    request: Statement,
-    *,
-    events: Table | None = None,
-    progress: Progress | None = None,
-    seconds: dict[str, float] | None = None,
-    stop: Stop | None = None,
-    compared: bool = False,
-) -> Release:
-    """Anonymize a table and prove the result, or raise. `seconds` may hold the time of earlier phases.
-
-    events  the table of events, where the other one is that of the people
-    stop    once it returns True, the best solution so far is published
-    compared  whether it is made for comparison only, although it gives people away with earlier releases
-    """
     clock = Clock({} if seconds is None else seconds, progress, stop)
     with _steps(dataset, request, clock) as steps:
         with clock("code"):
-            prepared = steps.prepare(dataset, request, events)
+            prepared = steps.prepare(dataset, request, events[0] if events else None)
             tie = _tie(prepared)
             choice = steps.choose(prepared, tie.standing)
         problem, solution, published = steps.solve(prepared, choice, clock)
@@ -100,7 +74,7 @@ def make_release(
         tied = tied.beside_alone(prepared, choice.solver, clock)
     extremes = published.extremes(prepared.attributes, prepared.problem.k)
     verified = verified.cautioned(*map(extreme_caution, extremes), *order.cautions, *tied.cautions)
-    recoding = solution.recoding
+    recoding, about = solution.recoding, [note for source in sources for note in source.notes]
     return Release(
         dataset=prepared.dataset,
         request=prepared.request,
@@ -113,7 +87,7 @@ def make_release(
         algorithm=choice.name,
         parameters=choice.parameters,
         claims=figures.claims,
-        notes=release_notes(prepared, choice, solution, published, verified.verdict),
+        notes=(*about, *notes, *release_notes(prepared, choice, solution, published, verified.verdict)),
         seconds=clock.seconds,
         items=ItemsPart.of(prepared.problem, recoding, choice.items, prepared.request),
         scheme=dict(recoding.search) or None,
@@ -121,21 +95,19 @@ def make_release(
         cut_by_time=solution.was_cut,
         order=order,
         tied=tied,
-        origin=Origin(tuple(map(Source.of, prepared.files.tables))),
+        origin=replace(origin, sources=tuple(sources)),
     )
 
 
-@contextmanager
-def _steps(dataset: Table, request: Statement, clock: Clock) -> Iterator[Steps]:
+def _steps(dataset: Table, request: Statement, clock: Clock) -> AbstractContextManager[Steps]:
     """The steps of the job where the records are."""
     if dataset.in_one_place:
         refuse_cluster(request.engine)
-        yield Steps()
-        return
+        return nullcontext(Steps())
     from kohort.job.spark.steps import SparkSteps
 
-    with SparkSteps(dataset, clock) as steps:
-        yield cast(Steps, steps)  # the same steps, of tables and statements of their own kind
+    steps: Any = SparkSteps(dataset, clock)  # the same steps, of tables and statements of their own kind
+    return steps
 
 
 class Steps:
@@ -145,7 +117,7 @@ class Steps:
         """The table, and what is asked of it, in codes."""
         prepared = prepare(sample_of(dataset, request), request, events)
         if request.counterfeits:
-            from kohort.job.counterfeits import refuse_counterfeits
+            from kohort.job.tie import refuse_counterfeits
 
             refuse_counterfeits(prepared)
         return prepared
@@ -191,7 +163,7 @@ def _filled(prepared: Prepared, recoding: Recoding) -> tuple[Prepared, Recoding]
     """The table and its recoding with the counterfeits, if there are any."""
     if not len(recoding.counterfeits):
         return prepared, recoding
-    from kohort.job.counterfeits import with_counterfeits
+    from kohort.job.tie import with_counterfeits
 
     return with_counterfeits(prepared, recoding)
 
@@ -218,9 +190,9 @@ class Untied:
 def _tie(prepared: Prepared) -> Tie | Untied:
     if prepared.request.ledger is None:
         return Untied()
-    from kohort.job.tie import tie_to_ledger
+    from kohort.job.tie import Tie
 
-    return tie_to_ledger(prepared)
+    return Tie.of(prepared)
 
 
 def _refuse_failed(published: Published, found: Verification) -> None:

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 from kohort.algorithms import Progress
 from kohort.errors import InputError, InternalError, KohortError, UnsupportedError
 from kohort.files.atomic import Outputs
+from kohort.files.checked import folder_hash
 from kohort.io.databases import DatabaseTable
 from kohort.job.spark.prepare import refuse_on_spark
 from kohort.job.spark.publish import PublishedThere
@@ -24,7 +25,7 @@ from kohort.release.targets import Target, WrittenTables
 from kohort.statement import Statement
 from kohort.statement.items import BasketShape
 from kohort.tables.spark import fingerprint
-from kohort.tables.spark_files import format_of_path, sha256_of_lines
+from kohort.tables.spark_files import format_of_path
 from kohort.tables.spark_session import spark_failures, spark_session
 
 _EXACT = ("parquet", "orc", "json")  # formats that hold every value as it is
@@ -154,4 +155,4 @@ def _sha256_of_folder(spark: Any, folder: str) -> str:
     with spark_failures("hash the release"):
         files = spark.read.format("binaryFile").option("pathGlobFilter", "part-*").load(folder)
         found = files.select("path", F.sha2("content", 256).alias("sha256")).collect()
-    return sha256_of_lines({PurePosixPath(unquote(row["path"])).name: row["sha256"] for row in found})
+    return folder_hash({PurePosixPath(unquote(row["path"])).name: row["sha256"] for row in found})

@@ -14,8 +14,8 @@ import pyarrow as pa
 from kohort.errors import InputError, counted
 from kohort.files.atomic import Outputs
 from kohort.io.databases import DatabaseTable
+from kohort.job.columns import ItemsPart
 from kohort.job.figures import gap_to
-from kohort.job.items import ItemsPart
 from kohort.job.order import PublishedOrder
 from kohort.job.public import HoldsOriginal, committed, public_version
 from kohort.job.publish import Published

@@ -16,12 +16,11 @@ from kohort.data.hierarchies.label_ranges import Range, Scale, label_ranges
 from kohort.data.hierarchy import Hierarchy
 from kohort.data.numeric_labels import How, Star, numbers_of_labels
 from kohort.errors import InputError, did_you_mean
-from kohort.job.items import ItemsPart
+from kohort.job.columns import ItemsPart
 from kohort.job.sides import BeforeAfter
 from kohort.problem.attribute import Attribute
-from kohort.verification.covering import Covering, covering_of
 from kohort.verification.measure import loss_of_labels
-from kohort.verification.reading import Reading, read_labels
+from kohort.verification.reading import Covering, Reading, covering_of, read_labels
 
 if TYPE_CHECKING:
     from kohort.release.release import Release

@@ -38,7 +38,7 @@ from kohort.risk.seen import ClassIndex
 from kohort.statement import Statement
 from kohort.tables.memory import MemoryTable
 from kohort.tables.table import Table
-from kohort.verification.covering import read_covering
+from kohort.verification.reading import read_covering
 
 if TYPE_CHECKING:
     from kohort.release.release import Release

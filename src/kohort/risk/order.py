@@ -21,7 +21,7 @@ from kohort.data.counting import distinct_rows
 from kohort.errors import counted
 from kohort.job.sides import BeforeAfter
 from kohort.tables.table import Table
-from kohort.verification.covering import Covering
+from kohort.verification.reading import Covering
 
 if TYPE_CHECKING:
     from kohort.release.release import Release

@@ -76,8 +76,8 @@ def _of_items(asked: Statement) -> Iterator[KohortError]:
     about = asked.km or asked.confidence
     if about is not None and not named:
         yield InputError(f"{about.spec_key!r} is about a column of items, but no column has the role items.")
-    protected = None if asked.confidence is None else asked.confidence.attribute
-    if protected is not None and asked.roles.of.get(protected) != "sensitive":
+    protected = asked.confidence and asked.confidence.attribute
+    if protected and asked.roles.of.get(protected) != "sensitive":
         yield InputError(
             f"'confidence' protects the values of {protected!r}, which is not a sensitive column. Give it "
             "the role sensitive."

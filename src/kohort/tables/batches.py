@@ -13,10 +13,10 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from kohort.data.arrow_values import take_records, value_codes
+from kohort.data.arrow_values import is_text, take_records, value_codes
 from kohort.data.column import Column
 from kohort.data.compact_column import GrowingValues, StoredValues
-from kohort.data.formulas import count_formulas, holds_texts
+from kohort.data.formulas import count_formulas
 from kohort.data.process import give_memory_back
 from kohort.tables.table import Table
 
@@ -62,7 +62,7 @@ class BatchTable(Table):
     ) -> None:
         self.batches = batches
         self.names = tuple(batches.schema.names)
-        texts = [name for name in shown if name not in held and holds_texts(self.field(name).type)]
+        texts = [name for name in shown if name not in held and is_text(self.field(name).type)]
         self.formulas = dict.fromkeys(texts, 0)
         self.n_records, self.held = self._read([name for name in self.names if name in held], texts, seen)
 
@@ -207,7 +207,7 @@ class PublishedTable(Table):
         if self.rows is None and name in self.original.formulas:
             return self.original.formulas[name]
         kind = self.replaced[name].type if name in self.replaced else self.field(name).type
-        return super().formulas_in(name) if holds_texts(kind) else 0
+        return super().formulas_in(name) if is_text(kind) else 0
 
     def hands_on(self, name: str, other: Table) -> bool:
         return other is self.original and name not in self.original.held and name not in self.replaced

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
@@ -14,13 +14,8 @@ from kohort.data.column import Column, code_column
 from kohort.data.compact_column import CountedColumn
 from kohort.data.process import require_polars_threads
 from kohort.errors import InputError
-from kohort.late import LateModule
+from kohort.late import nw
 from kohort.tables.table import Table
-
-if TYPE_CHECKING:
-    import narwhals as nw
-else:
-    nw = LateModule("narwhals")
 
 
 class MemoryTable(Table):
@@ -87,7 +82,6 @@ class MemoryTable(Table):
 
 
 def _with_usual_types(table: pa.Table) -> pa.Table:
-    """The table with each column in its usual type; the very same table where all of them are."""
     for place, (field, column) in enumerate(zip(table.schema, table.columns)):
         usual = usual_type(column)
         if usual is not column:

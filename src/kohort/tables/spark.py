@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from kohort.data.arrow_values import is_bytes
 from kohort.data.column import Column, refuse_uncodable
 from kohort.data.compact_column import CountedColumn, counted_column, smallest_type
 from kohort.errors import InputError, InternalError, UnsupportedError
@@ -126,7 +127,7 @@ def _hashed_column(column: pa.Array, key: bytes) -> np.ndarray:
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     values = column.dictionary
-    texts = values.to_pylist() if _is_bytes(values.type) else values.cast(pa.string()).to_pylist()
+    texts = values.to_pylist() if is_bytes(values.type) else values.cast(pa.string()).to_pylist()
     hashed = np.array([_hash(text, key) for text in [*texts, None]], dtype=np.uint64)
     codes = column.indices
     if codes.null_count:
@@ -135,13 +136,8 @@ def _hashed_column(column: pa.Array, key: bytes) -> np.ndarray:
 
 
 def _hash(value: Any, key: bytes) -> int:
-    """A hash of a text, or of bytes; a missing value has one of its own."""
     data = b"\0" if value is None else b"\1" + (value if isinstance(value, bytes) else value.encode())
     return int.from_bytes(blake2b(data, digest_size=8, key=key[:64]).digest(), "little")
-
-
-def _is_bytes(kind: pa.DataType) -> bool:
-    return pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
 
 
 def one_thread() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os.path
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from kohort.errors import InputError, did_you_mean
+from kohort.files.checked import folder_hash
 from kohort.tables.spark import ROW, SparkTable, quoted
 from kohort.tables.spark_session import spark_failures
 
@@ -59,10 +59,7 @@ def source_of_path(spark: Any, path: str) -> SparkTable:
 
 
 def source_of_frame(frame: Any, order_by: Sequence[str] = ()) -> SparkTable:
-    """A dataframe of Spark's, sorted: its records have no order of their own.
-
-    order_by  the columns to sort by first; then by all others that can be sorted
-    """
+    """A dataframe of Spark's, sorted: its records have no order of their own."""
     _refuse_names(frame.columns)
     for name in order_by:
         if name not in frame.columns:
@@ -154,7 +151,7 @@ class InputFiles:
             return next(iter(hashes.values()))
         folder = os.path.commonpath([str(PurePosixPath(path).parent) for path in hashes])
         names = {path: os.path.relpath(PurePosixPath(path), folder) for path in hashes}
-        return sha256_of_lines({names[path]: found for path, found in hashes.items()})
+        return folder_hash({names[path]: found for path, found in hashes.items()})
 
     def _refuse_changed(self, spark: Any) -> None:
         if InputFiles.at(spark, self.path).found != self.found:
@@ -185,9 +182,3 @@ class InputFiles:
 
 def _binary(spark: Any, path: str) -> Any:
     return spark.read.format("binaryFile").load(path)
-
-
-def sha256_of_lines(hashes: Mapping[str, str]) -> str:
-    """The SHA-256 of the lines that `sha256sum` prints: a hash and the name of each file, by name."""
-    lines = "".join(f"{hashes[name]}  {name}\n" for name in sorted(hashes))
-    return hashlib.sha256(lines.encode()).hexdigest()

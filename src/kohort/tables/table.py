@@ -8,22 +8,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from kohort.data.arrow_values import take_records, value_codes
+from kohort.data.arrow_values import is_text, take_records, value_codes
 from kohort.data.codebook import codebook_of
 from kohort.data.column import Column
-from kohort.data.formulas import count_formulas, holds_texts
+from kohort.data.formulas import count_formulas
 from kohort.errors import InputError, did_you_mean
-from kohort.late import LateModule
-
-if TYPE_CHECKING:
-    import narwhals as nw
-else:
-    nw = LateModule("narwhals")
+from kohort.late import nw
 
 
 class Table(ABC):
@@ -94,7 +89,7 @@ class Table(ABC):
     def formulas_in(self, name: str) -> int:
         """How many texts of a column spreadsheet programs take for formulas."""
         values = self.arrow(name)
-        return sum(map(count_formulas, values.chunks)) if holds_texts(values.type) else 0
+        return sum(map(count_formulas, values.chunks)) if is_text(values.type) else 0
 
     def value_codes(self, name: str) -> np.ndarray:
         """Numbers for the values of a column that depend on them alone: see `value_codes`."""

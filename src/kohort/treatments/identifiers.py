@@ -59,7 +59,8 @@ class Mask(Treatment):
     reads: ClassVar[bool] = False
 
     def publish(self, column: str, part: Part, secret: Secret) -> pa.Array:
-        return _dictionary(np.zeros(part.table.n_records, dtype=np.int32), [MASK])
+        codes = np.zeros(part.table.n_records, dtype=np.int32)
+        return pa.DictionaryArray.from_arrays(pa.array(codes), pa.array([MASK]))
 
 
 def pseudonyms(column: Column, key: bytes | None, *, join: str | None = None) -> pa.DictionaryArray:
@@ -76,21 +77,19 @@ def pseudonyms(column: Column, key: bytes | None, *, join: str | None = None) ->
             "(--key-file, or key= in Python) or set the environment variable KOHORT_KEY."
         )
     own = _digest(f"kohort pseudonyms of {column.name if join is None else join}", key)
-    texts = [None if text is None else _digest(text, own).hex()[:32] for text in column.texts]
-    order = np.argsort(np.array([text or "" for text in texts]))  # the order of the originals is no hint
+    texts = np.array(
+        ["" if text is None else _digest(text, own).hex()[:32] for text in column.texts], dtype=str
+    )
+    order = np.argsort(texts)  # the order of the originals is no hint
     rank = np.empty(len(order), dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
-    return _dictionary(rank[column.codes], [texts[i] for i in order])
+    codes = rank[column.codes]
+    missing = np.array([text is None for text in column.texts], dtype=bool)[column.codes]
+    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=missing), pa.array(texts[order], pa.string()))
 
 
 def _digest(text: str, key: bytes) -> bytes:
     return hmac.new(key, text.encode(), hashlib.sha256).digest()
-
-
-def _dictionary(codes: np.ndarray, texts: list[str | None]) -> pa.DictionaryArray:
-    missing = np.array([text is None for text in texts], dtype=bool)[codes]
-    filled = pa.array([text or "" for text in texts], pa.string())
-    return pa.DictionaryArray.from_arrays(pa.array(codes, mask=missing), filled)
 
 
 _DAY = 86_400_000_000_000  # nanoseconds
@@ -145,11 +144,8 @@ def shifted(name: str, values: pa.ChunkedArray, kind: str, days: np.ndarray) -> 
             "2024-03-05. Leave the treatment out, or give the column another role."
         )
     plain = values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
-    flat = plain.combine_chunks()
-    if isinstance(flat, pa.ChunkedArray):
-        flat = pa.concat_arrays(flat.chunks) if flat.num_chunks else pa.array([], flat.type)
     try:
-        return _moved(flat, days)
+        return _moved(pa.concat_arrays([*plain.chunks, pa.array([], plain.type)]), days)
     except (pa.ArrowInvalid, OverflowError):
         raise InputError(
             f"Some dates of {name!r} are too near the year 1 or 9999 to be shifted. Correct them."
@@ -159,9 +155,11 @@ def shifted(name: str, values: pa.ChunkedArray, kind: str, days: np.ndarray) -> 
 def _moved(values: pa.Array, days: np.ndarray) -> pa.Array:
     if pa.types.is_date(values.type):
         number = values.cast(pa.date32()).cast(pa.int32())
-        return _in_range(pc.add_checked(number, pa.array(days, pa.int32())).cast(pa.date32())).cast(
-            values.type
-        )
+        moved = pc.add_checked(number, pa.array(days, pa.int32())).cast(pa.date32())
+        years = pc.min_max(pc.year(moved)).as_py()
+        if moved.null_count < len(moved) and not 1 <= years["min"] <= years["max"] <= 9999:
+            raise OverflowError
+        return moved.cast(values.type)
     if pa.types.is_timestamp(values.type) and values.type.tz is not None:
         # by its clock: the time of the day would change with summer time, and tell the half of the year
         moved = _moved(pc.local_timestamp(values), days)
@@ -174,14 +172,6 @@ def _moved(values: pa.Array, days: np.ndarray) -> pa.Array:
     return pc.binary_join_element_wise(
         _moved(date, days).cast(pa.string()), pc.utf8_slice_codeunits(values, 10), ""
     ).cast(values.type)
-
-
-def _in_range(dates: pa.Array) -> pa.Array:
-    """The dates, all of the years 1 to 9999; raises OverflowError for others."""
-    years = pc.year(dates)
-    if pc.any(pc.or_(pc.less(years, 1), pc.greater(years, 9999))).as_py():
-        raise OverflowError
-    return dates
 
 
 class Average(Treatment):

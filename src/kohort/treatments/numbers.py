@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ from kohort.data.column import Column
 from kohort.errors import InputError
 from kohort.parameters import shown
 from kohort.problem.promises.exact import Exact, Number, plain, readable
-from kohort.treatments.treatment import Perturbation, Scope, decimals_of, read_exactly
+from kohort.treatments.treatment import Perturbation, Scope, decimals_of
 
 
 class OfNumbers(Perturbation):
@@ -69,14 +69,8 @@ class Noise(OfNumbers):
     """
 
     name: ClassVar[str] = "noise"
-    size: Number
-
-    def __post_init__(self) -> None:
-        read_exactly(self, "size", "a number > 0 and <= 10", lambda n: 0 < n <= 10)
-
-    def describe(self) -> str:
-        size = readable(Fraction(self.size))
-        return f"noise was added, with a standard deviation of {size} times that of the column"
+    words: ClassVar[str] = "noise was added, with a standard deviation of {} times that of the column"
+    size: Annotated[Number, Exact("a number > 0 and <= 10", lambda n: 0 < n <= 10)]
 
     def changed(self, numbers: np.ndarray, decimals: int, rng: np.random.Generator) -> np.ndarray:
         noise = rng.normal(0.0, float(Fraction(self.size)) * numbers.std(), len(numbers))
@@ -95,49 +89,35 @@ class RankSwap(OfNumbers):
     """
 
     name: ClassVar[str] = "swap"
-    within: Number
-
-    def __post_init__(self) -> None:
-        read_exactly(self, "within", "a number > 0 and <= 1", lambda n: 0 < n <= 1)
-
-    def describe(self) -> str:
-        within = readable(Fraction(self.within))
-        return f"values changed places with others, at most {within} of all ranks away"
+    words: ClassVar[str] = "values changed places with others, at most {} of all ranks away"
+    within: Annotated[Number, Exact("a number > 0 and <= 1", lambda n: 0 < n <= 1)]
 
     def changed(self, numbers: np.ndarray, decimals: int, rng: np.random.Generator) -> np.ndarray:
         n = len(numbers)
         order = np.argsort(numbers, kind="stable")
         reach = max(int(float(Fraction(self.within)) * n), 1)
-        partner, free = list(range(n)), _FreePlaces(n)
+        partner = list(range(n))
+        following = list(range(n + 2))  # a place that may be free, at or after each; itself if it is free
+
+        def free_from(place: int) -> int:
+            """The first free place from this one on; beyond the last, if there is none."""
+            while following[place] != place:
+                following[place] = following[following[place]]  # so that the way is shorter next time
+                place = following[place]
+            return place
+
         for rank, chance in enumerate(rng.random(n).tolist()):
             if partner[rank] != rank:
                 continue
             last = min(rank + reach, n - 1)
-            drawn = free.from_place(rank + 1 + int(chance * (last - rank)))
-            other = drawn if drawn <= last else free.from_place(rank + 1)
+            drawn = free_from(rank + 1 + int(chance * (last - rank)))
+            other = drawn if drawn <= last else free_from(rank + 1)
             if other <= last:
                 partner[rank], partner[other] = other, rank
-                free.take(other)
+                following[other] = other + 1
         found = np.empty(n)
         found[order] = numbers[order][partner]
         return found
-
-
-class _FreePlaces:
-    """Places from 0 on of which some are taken, and the next free one from any place on."""
-
-    def __init__(self, n: int) -> None:
-        self._next = list(range(n + 2))  # a place that may be free, at or after each; itself if it is free
-
-    def from_place(self, place: int) -> int:
-        """The first free place from this one on; beyond the last, if there is none."""
-        while self._next[place] != place:
-            self._next[place] = self._next[self._next[place]]  # so that the way is shorter next time
-            place = self._next[place]
-        return place
-
-    def take(self, place: int) -> None:
-        self._next[place] = place + 1
 
 
 @dataclass(frozen=True)
@@ -162,30 +142,37 @@ class Limits(OfNumbers):
         return cls(*value)
 
     def __post_init__(self) -> None:
-        for name in ("bottom", "top"):
-            if getattr(self, name) is not None:
-                read_exactly(self, name, "a number", lambda n: True)
-        if self.bottom is None and self.top is None:
+        ends = [
+            (name, Exact("a number", lambda n: True).read("Limits", name, getattr(self, name)))
+            for name in ("bottom", "top")
+            if getattr(self, name) is not None
+        ]
+        if not ends:
             raise InputError("Limits need a bottom, a top, or both, such as limits: [0, 90].")
-        if None not in (self.bottom, self.top) and Fraction(self.bottom) > Fraction(self.top):  # type: ignore[arg-type]
+        if ends[0][1] > ends[-1][1]:
             raise InputError("The bottom of limits must not be above their top.")
+        for name, number in ends:
+            object.__setattr__(self, name, number)
+
+    @property
+    def _ends(self) -> list[Fraction | None]:
+        return [None if end is None else Fraction(end) for end in astuple(self)]
 
     def describe(self) -> str:
-        ends = (("below", self.bottom), ("above", self.top))
-        parts = [f"values {side} {readable(Fraction(end))}" for side, end in ends if end is not None]
+        parts = [
+            f"values {side} {readable(e)}" for side, e in zip(("below", "above"), self._ends) if e is not None
+        ]
         return f"{' and '.join(parts)} were set to it"
 
     def to_spec(self) -> dict[str, Any]:
-        ends = (self.bottom, self.top)
-        return {self.name: [None if end is None else plain(Fraction(end)) for end in ends]}
+        return {self.name: [None if end is None else plain(end) for end in self._ends]}
 
     @property
     def keeps_whole(self) -> bool:
-        return all(end is None or Fraction(end).denominator == 1 for end in (self.bottom, self.top))
+        return all(end is None or end.denominator == 1 for end in self._ends)
 
     def changed(self, numbers: np.ndarray, decimals: int, rng: np.random.Generator) -> np.ndarray:
-        low = -np.inf if self.bottom is None else float(Fraction(self.bottom))
-        high = np.inf if self.top is None else float(Fraction(self.top))
+        low, high = (None if end is None else float(end) for end in self._ends)
         return np.clip(numbers, low, high)
 
 
@@ -199,13 +186,8 @@ class Rounding(OfNumbers):
 
     name: ClassVar[str] = "round"
     scope: ClassVar[Scope] = "record"
-    to: Number
-
-    def __post_init__(self) -> None:
-        read_exactly(self, "to", "a number > 0", lambda n: n > 0)
-
-    def describe(self) -> str:
-        return f"values were rounded to multiples of {readable(Fraction(self.to))}"
+    words: ClassVar[str] = "values were rounded to multiples of {}"
+    to: Annotated[Number, Exact("a number > 0", lambda n: n > 0)]
 
     @property
     def keeps_whole(self) -> bool:
@@ -228,13 +210,15 @@ class Pram(Perturbation):
     """
 
     name: ClassVar[str] = "pram"
+    words: ClassVar[str] = "every value stayed with the chance {}, and was else drawn from the whole column"
     matrix: Any
 
     def __post_init__(self) -> None:
         if isinstance(self.matrix, Mapping):
             object.__setattr__(self, "matrix", _checked_matrix(self.matrix))
         elif not isinstance(self.matrix, tuple):
-            read_exactly(self, "matrix", "a chance from 0 to 1, or a mapping", lambda n: 0 <= n <= 1)
+            share = Exact("a chance from 0 to 1, or a mapping", lambda n: 0 <= n <= 1)
+            object.__setattr__(self, "matrix", share.read("Pram", "matrix", self.matrix))
 
     @property
     def chances(self) -> dict[str, dict[str, Fraction]] | None:
@@ -246,15 +230,12 @@ class Pram(Perturbation):
     def describe(self) -> str:
         if self.chances is not None:
             return "every value was drawn anew, by the matrix of the spec"
-        stays = readable(Fraction(self.matrix))
-        return f"every value stayed with the chance {stays}, and was else drawn from the whole column"
+        return super().describe()
 
     def to_spec(self) -> dict[str, Any]:
         if self.chances is None:
             return super().to_spec()
-        rows = {
-            value: {to: plain(chance) for to, chance in row.items()} for value, row in self.chances.items()
-        }
+        rows = {value: {to: plain(n) for to, n in row.items()} for value, row in self.chances.items()}
         return {self.name: rows}
 
     def perturbed(self, column: Column, kind: pa.DataType, rng: np.random.Generator) -> pa.Array:
@@ -286,10 +267,8 @@ class Pram(Perturbation):
                 f"The PRAM matrix of {column.name!r} has no row for {lacking} of its values. Add a row "
                 "for each."
             )
-        place = {
-            text: n
-            for n, text in enumerate(dict.fromkeys([*texts, *(to for row in chances.values() for to in row)]))
-        }
+        drawn = dict.fromkeys([*texts, *(to for row in chances.values() for to in row)])
+        place = {text: n for n, text in enumerate(drawn)}
         found = np.full(len(column), -1)
         for code, text in enumerate(texts):
             row, records = chances[text], np.flatnonzero(column.codes == code)
@@ -303,19 +282,16 @@ class Pram(Perturbation):
         return f"{changed / len(before):.1%} of its values changed."
 
 
-_CHANCE = Exact("made of chances from 0 to 1", lambda number: 0 <= number <= 1)
-
-
 def _checked_matrix(matrix: Mapping[Any, Any]) -> tuple[tuple[str, tuple[tuple[str, Fraction], ...]], ...]:
     """The rows of a matrix as pairs; raises InputError where chances are none, or do not add up to 1."""
+    share = Exact("made of chances from 0 to 1", lambda n: 0 <= n <= 1)
     rows: list[tuple[str, tuple[tuple[str, Fraction], ...]]] = []
-    for value, row in matrix.items():
+    for place, (value, row) in enumerate(matrix.items(), start=1):
         if not isinstance(row, Mapping):
             raise InputError("Every row of a PRAM matrix is a mapping from values to chances.")
-        chances = tuple((str(to), _CHANCE.read("Pram", "matrix", chance)) for to, chance in row.items())
+        chances = tuple((str(to), share.read("Pram", "matrix", chance)) for to, chance in row.items())
         total = sum((chance for _, chance in chances), Fraction(0))
         if total != 1:
-            place = len(rows) + 1
             raise InputError(
                 f"Row {place} of the PRAM matrix adds up to {readable(total)}, not to 1. Chances may be "
                 "written as fractions, such as 1/3."

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from kohort.data.column import Column
 from kohort.problem.attribute import Attribute
-from kohort.problem.promises.exact import Exact, plain
+from kohort.problem.promises.exact import plain, read_parameters, readable
 from kohort.tables.table import Table
 
 if TYPE_CHECKING:
@@ -96,10 +96,15 @@ def generator_of(key: bytes | None, seed: int, purpose: str) -> np.random.Genera
 class Perturbation(Treatment):
     """What is done to a sensitive or insensitive column. `name` is its key under `treatment` in the spec.
 
-    What is drawn at random comes from the key and the seed, and is the same for the same two.
+    What is drawn at random comes from the key and the seed, and is the same for the same two. Its one field
+    is its size, which `words` has a place for.
     """
 
     scope: ClassVar[Scope] = "column"
+    words: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        read_parameters(self)
 
     @classmethod
     def asked(cls, request: Statement, column: str) -> Treatment:
@@ -113,12 +118,13 @@ class Perturbation(Treatment):
 
     def describe(self) -> str:
         """What is done, in words, without a full stop."""
-        raise NotImplementedError
+        [size] = astuple(self)
+        return self.words.format(readable(Fraction(size)))
 
     def to_spec(self) -> dict[str, Any]:
         """As the spec writes it."""
-        [only] = [getattr(self, field.name) for field in fields(self)]
-        return {self.name: plain(only) if isinstance(only, Fraction) else only}
+        [size] = astuple(self)
+        return {self.name: plain(Fraction(size))}
 
     def publish(self, column: str, part: Part, secret: Secret) -> pa.Array:
         rng = generator_of(secret.key, secret.seed, column)
@@ -133,23 +139,16 @@ class Perturbation(Treatment):
         raise NotImplementedError
 
     def notes(self, columns: Sequence[str], before: Table, after: Mapping[str, Any]) -> list[str]:
-        return [
-            f"Column {name!r}: {self.describe()}. {self.effect(before.column(name), _plain(after[name]))} "
-            "This is no promise: privacy models say what is."
-            for name in columns
-        ]
-
-
-def _plain(values: pa.Array) -> pa.Array:
-    return values.dictionary_decode() if isinstance(values, pa.DictionaryArray) else values
-
-
-def read_exactly(
-    instance: Perturbation, name: str, wanted: str, accepted: Callable[[Fraction], bool]
-) -> None:
-    """Replace a parameter by its exact number; raises InputError for another than is wanted."""
-    number = Exact(wanted, accepted).read(type(instance).__name__, name, getattr(instance, name))
-    object.__setattr__(instance, name, number)
+        notes = []
+        for name in columns:
+            values = after[name]
+            decoded = values.dictionary_decode() if isinstance(values, pa.DictionaryArray) else values
+            effect = self.effect(before.column(name), decoded)
+            notes.append(
+                f"Column {name!r}: {self.describe()}. {effect} This is no promise: privacy models say what "
+                "is."
+            )
+        return notes
 
 
 def decimals_of(column: Column) -> int:

@@ -145,7 +145,7 @@ main()
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [("kohort.release.on_spark", "verify_on_spark"), ("kohort.release.on_spark", "fingerprint")],
+    [("kohort.job.spark.steps", "_verified"), ("kohort.release.on_spark", "fingerprint")],
     ids=["while it is verified", "while it is written"],
 )
 def test_a_cluster_that_is_gone_leaves_nothing(spark, path, spec, tmp_path, module, name):

@@ -94,7 +94,6 @@ def _for_dates(column: Column) -> Choice:
 
 
 def _thinning(days: np.ndarray, levels: tuple[str, ...], n: int) -> tuple[str, ...]:
-    """The levels that join something and leave more than one period."""
     useful = []
     for level in levels:
         periods = len(np.unique(period_of(days, level)))
@@ -114,19 +113,16 @@ def _for_numbers(column: Column, numbers: np.ndarray) -> Choice:
             "its numbers lie too close together or too far apart for intervals with round limits",
         )
     count = f"{len(numbers)} different numbers"
-    if _is_skewed(numbers, column.counts[: len(numbers)], span):
+    # skewed: one value has most records, or the middle nine tenths of them lie close together
+    counts = column.counts[: len(numbers)]
+    share = np.cumsum(counts) / counts.sum()
+    low, high = np.minimum(np.searchsorted(share, [0.05, 0.95]), len(numbers) - 1)
+    if counts.max() > counts.sum() / 2 or float(numbers[high]) - float(numbers[low]) < _SKEWED * span:
         why = f"most records lie in a small part of the range of its {count}"
         return Choice(Quantiles(), "intervals with about equally many records", why)
     widths = _round_widths(span, len(numbers))
     what = f"intervals of {', '.join(map(str, widths))}"
     return Choice(Intervals(widths), what, f"its {count} are spread over their range")
-
-
-def _is_skewed(numbers: np.ndarray, counts: np.ndarray, span: float) -> bool:
-    """Whether one value has most records, or the middle nine tenths of them lie close together."""
-    share = np.cumsum(counts) / counts.sum()
-    low, high = np.minimum(np.searchsorted(share, [0.05, 0.95]), len(numbers) - 1)
-    return counts.max() > counts.sum() / 2 or float(numbers[high]) - float(numbers[low]) < _SKEWED * span
 
 
 def _round_widths(span: float, n_values: int) -> tuple[int | float, ...]:
@@ -251,8 +247,6 @@ def _switch(builder: Callable[[], Builder], name: str) -> Callable[[Any], Builde
 
 @dataclass(frozen=True)
 class _Form:
-    """One way to write a hierarchy: its main key makes it, with these options."""
-
     make: Callable[..., Builder | FileSource]
     options: tuple[str, ...]
     example: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from kohort.data.column import Column
@@ -70,26 +70,18 @@ class Findings:
         if not self.leaves and not self.cycles:
             lines.append("It has no leaves. Write one line per value: the value, then its ancestors.")
         if self.contradicting:
-            hint = (
-                " Does the file name the root first? It must name the leaf first." if self.leaves == 1 else ""
-            )
+            asked = " Does the file name the root first? It must name the leaf first."
             lines.append(
                 f"{_count(self.contradicting, 'leaf', 'leaves')} listed with different ancestors. "
-                f"List each leaf once.{hint}"
+                f"List each leaf once.{asked if self.leaves == 1 else ''}"
             )
-        if self.cycles:
-            lines.append(
-                f"{_count(self.cycles, 'label', 'labels')} among their own ancestors "
-                f"({_named(self.cycles)}). Remove one pair from each cycle."
-            )
-        if self.two_parents:
-            lines.append(
-                f"{_count(self.two_parents, 'label', 'labels')} given two parents "
-                f"({_named(self.two_parents)}). Keep one pair for each child."
-            )
-        if self.missing:
-            lines.append(self._missing_line(expected))
-        return lines
+        for found, what, todo in (
+            (self.cycles, "among their own ancestors", "Remove one pair from each cycle."),
+            (self.two_parents, "given two parents", "Keep one pair for each child."),
+        ):
+            if found:
+                lines.append(f"{_count(found, 'label', 'labels')} {what} ({_named(found)}). {todo}")
+        return lines + [self._missing_line(expected)] * bool(self.missing)
 
     def _missing_line(self, expected: str | None) -> str:
         share = self.missing_records / max(self.records, 1)
@@ -106,44 +98,35 @@ class Findings:
             f"{share:.1%} of all).{near if self.near_misses else ''} Add them, or set on_missing: suppress."
         )
 
-    def _note_lines(self) -> list[str]:
-        lines = []
+    def _note_lines(self) -> Iterator[str]:
         if self.repeated:
-            lines.append(
-                f"Note: {counted(self.repeated, 'line repeats', 'lines repeat')} a leaf with the same "
-                "ancestors, which does no harm."
-            )
+            lines = counted(self.repeated, "line repeats", "lines repeat")
+            yield f"Note: {lines} a leaf with the same ancestors, which does no harm."
         if self.leaf_and_inner:
-            lines.append(
+            yield (
                 f"Note: {_count(self.leaf_and_inner, 'label', 'labels')} both a leaf and an inner node "
                 f"({_named(self.leaf_and_inner)}); inner ones are published with their parent's name, and a "
                 "value may be read as the inner one, which counts in the loss. Give them different names."
             )
         if self.rootless:
-            lines.append(
-                f"Note: {counted(self.rootless, 'line does', 'lines do')} not end in the root and got the "
-                "root *."
-            )
+            lines = counted(self.rootless, "line does", "lines do")
+            yield f"Note: {lines} not end in the root and got the root *."
         if self.unused:
-            lines.append(f"Note: {len(self.unused):,} of its {self.leaves:,} leaves are not in the data.")
-        return lines
+            yield f"Note: {len(self.unused):,} of its {self.leaves:,} leaves are not in the data."
 
 
 def check(source: Hierarchy | PathTree | Iterable[Sequence[Label]], column: Column | None = None) -> Findings:
     """Find all problems of a hierarchy, or of its paths (leaf first), by itself and against a column."""
     if isinstance(source, Hierarchy):
         leaves: tuple[Label, ...] = source.leaves
-        findings = Findings(leaves=len(leaves), leaf_and_inner=_in_both(leaves, _inner_labels(source)))
+        leaf_nodes = set(source.leaf_node.tolist())
+        inner = {label for node, label in enumerate(source.label) if node not in leaf_nodes}
+        findings = Findings(leaves=len(leaves))
     else:
         tree = source if isinstance(source, PathTree) else PathTree(source)
-        leaves = tree.leaves
-        findings = Findings(
-            leaves=len(leaves),
-            repeated=tree.repeated,
-            contradicting=tuple(tree.contradicting),
-            leaf_and_inner=_in_both(leaves, tree.inner_labels),
-            rootless=tree.rootless,
-        )
+        leaves, inner = tree.leaves, tree.inner_labels
+        findings = Findings(len(leaves), tree.repeated, tuple(tree.contradicting), rootless=tree.rootless)
+    findings = replace(findings, leaf_and_inner=tuple(leaf for leaf in leaves if leaf in inner))
     return findings if column is None else compare(findings, leaves, column)
 
 
@@ -163,17 +146,7 @@ def compare(findings: Findings, leaves: Sequence[Label], column: Column) -> Find
     )
 
 
-def _inner_labels(hierarchy: Hierarchy) -> set[Label]:
-    leaf_nodes = set(hierarchy.leaf_node.tolist())
-    return {label for node, label in enumerate(hierarchy.label) if node not in leaf_nodes}
-
-
-def _in_both(leaves: Sequence[Label], inner: Collection[Label]) -> tuple[Label, ...]:
-    return tuple(leaf for leaf in leaves if leaf in inner)
-
-
 def _loosely(text: str) -> str:
-    """The text without what people do not see as a difference."""
     plain = " ".join(text.casefold().split())
     try:
         return repr(float(plain))

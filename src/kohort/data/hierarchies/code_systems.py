@@ -47,14 +47,8 @@ REGION_OF_COUNTRY = {code: region for region, codes in _COUNTRIES_OF_REGION.item
 """The region of each country, by its codes of two and of three letters."""
 
 
-# Codes that have levels in them: postcodes, ICD-10, NACE, occupations, countries.
-#
-# Only the structure of the codes is used, such as which characters of a postcode name its area. There is no
-# list of the codes that exist; countries are in `countries.py`.
-
-
-Parts = tuple[str, ...]
-"""The groups of a code's pattern; one that is not in it is empty."""
+# Codes that have levels in them. Only their structure is used, such as which characters of a postcode name
+# its area: there is no list of the codes that exist.
 
 
 @dataclass(frozen=True)
@@ -64,14 +58,14 @@ class CodeSystem:
     title    what the codes are called, in the plural
     example  a code
     pattern  what a code looks like in capital letters, without spaces at its ends
-    above    the labels above a code, the finest first, from the groups of the pattern
+    above    the labels above a code, the finest first, from the groups of the pattern; one not there is empty
     digits   whole numbers shorter than this have lost their first zeros
     """
 
     title: str
     example: str
     pattern: str
-    above: Callable[[Parts], tuple[str, ...]]
+    above: Callable[..., tuple[str, ...]]
     digits: int = 0
 
     def levels(self, code: str, *, is_number: bool = False) -> tuple[str, ...] | None:
@@ -84,30 +78,7 @@ class CodeSystem:
         if is_number and plain.isdigit():
             plain = plain.zfill(self.digits)
         found = re.fullmatch(self.pattern, plain)
-        return self.above(found.groups("")) if found else None
-
-
-def _uk_postcode(parts: Parts) -> tuple[str, ...]:
-    area, district, sector, unit = parts
-    above = (f"{area}{district}", area)
-    return (f"{area}{district} {sector}", *above) if unit else above
-
-
-def _us_zip(parts: Parts) -> tuple[str, ...]:
-    place, addition = parts
-    above = (f"{place[:3]}**", f"{place[:1]}****")
-    return (place, *above) if addition else above
-
-
-def _fr_postcode(parts: Parts) -> tuple[str, ...]:
-    (place,) = parts
-    overseas = place.startswith(("97", "98"))
-    return (f"{place[:3]}**",) if overseas else (f"{place[:2]}***",)
-
-
-def _ca_postcode(parts: Parts) -> tuple[str, ...]:
-    (area,) = parts
-    return area, area[:1]
+        return self.above(*found.groups("")) if found else None
 
 
 _ICD10_CHAPTERS = (
@@ -117,8 +88,7 @@ _ICD10_CHAPTERS = (
 )
 
 
-def _icd10(parts: Parts) -> tuple[str, ...]:
-    category, rest = parts
+def _icd10(category: str, rest: str) -> tuple[str, ...]:
     chapter = next(c for c in reversed(_ICD10_CHAPTERS) if c[:2] <= category[:2])
     above = (category, f"{category[:2]}0-{category[:2]}9", chapter)
     return above if len(rest) < 2 else (f"{category}.{rest[0]}", *above)
@@ -131,27 +101,13 @@ _NACE_SECTIONS = (  # the first division of each section
 )
 
 
-def _nace(parts: Parts) -> tuple[str, ...]:
-    division, group, class_ = parts
+def _nace(division: str, group: str, class_: str) -> tuple[str, ...]:
     section = next(s for s, first in reversed(_NACE_SECTIONS) if first <= int(division))
-    groups = (f"{division}.{group}",) if class_ else ()
-    return (*groups, division, section)
+    return (*([f"{division}.{group}"] if class_ else ()), division, section)
 
 
-def _soc(parts: Parts) -> tuple[str, ...]:
-    major, detail, addition = parts
-    above = (f"{major}-{detail[:3]}0", f"{major}-{detail[:1]}000", f"{major}-0000")
-    return (f"{major}-{detail}", *above) if addition else above
-
-
-def _masked(parts: Parts) -> tuple[str, ...]:
-    """Three, two and one of the digits of a code."""
-    (code,) = parts
+def _masked(code: str) -> tuple[str, ...]:
     return tuple(code[:kept].ljust(len(code), "*") for kept in (3, 2, 1))
-
-
-def _country(parts: Parts) -> tuple[str, ...]:
-    return (REGION_OF_COUNTRY[parts[0]],)
 
 
 _UK_POSTCODE = r"([A-Z]{1,2})([0-9][A-Z0-9]?)(?: ?([0-9])([A-Z]{2})?)?"
@@ -162,17 +118,39 @@ _SOC = r"([1-5][0-9])-?([0-9]{4})(\.[0-9]{2})?"
 _COUNTRY = f"({'|'.join(REGION_OF_COUNTRY)})"
 
 CODE_SYSTEMS = {
-    "uk-postcode": CodeSystem("UK postcodes", "SW1A 1AA", _UK_POSTCODE, _uk_postcode),
-    "us-zip": CodeSystem("US ZIP codes", "94110", r"([0-9]{5})(?:-?([0-9]{4}))?", _us_zip, digits=5),
+    "uk-postcode": CodeSystem(
+        *("UK postcodes", "SW1A 1AA", _UK_POSTCODE),
+        lambda area, district, sector, unit: (
+            *([f"{area}{district} {sector}"] if unit else ()),
+            *(f"{area}{district}", area),
+        ),
+    ),
+    "us-zip": CodeSystem(
+        *("US ZIP codes", "94110", r"([0-9]{5})(?:-?([0-9]{4}))?"),
+        lambda place, more: (*([place] if more else ()), f"{place[:3]}**", f"{place[:1]}****"),
+        digits=5,
+    ),
     "de-postcode": CodeSystem("German postcodes", "10115", r"(?:DE?-)?([0-9]{5})", _masked, digits=5),
-    "fr-postcode": CodeSystem("French postcodes", "75001", r"(?:FR?-)?([0-9]{5})", _fr_postcode, digits=5),
-    "ca-postcode": CodeSystem("Canadian postcodes", "K1A 0B1", _CA_POSTCODE, _ca_postcode),
+    "fr-postcode": CodeSystem(
+        *("French postcodes", "75001", r"(?:FR?-)?([0-9]{5})"),
+        lambda place: (f"{place[:3]}**" if place[:2] in ("97", "98") else f"{place[:2]}***",),  # overseas
+        digits=5,
+    ),
+    "ca-postcode": CodeSystem("Canadian postcodes", "K1A 0B1", _CA_POSTCODE, lambda area: (area, area[:1])),
     "icd10": CodeSystem("ICD-10 codes", "J45.0", _ICD10, _icd10),
     "nace": CodeSystem("NACE codes", "10.71", _NACE, _nace),
-    "soc": CodeSystem("US SOC occupation codes", "29-1141", _SOC, _soc),
+    "soc": CodeSystem(
+        *("US SOC occupation codes", "29-1141", _SOC),
+        lambda major, detail, more: (
+            *([f"{major}-{detail}"] if more else ()),
+            *(f"{major}-{detail[:3]}0", f"{major}-{detail[:1]}000", f"{major}-0000"),
+        ),
+    ),
     "isco": CodeSystem("ISCO occupation codes", "2221", r"([0-9]{4})", _masked, digits=4),
     "uk-soc": CodeSystem("UK SOC occupation codes", "2231", r"([1-9][0-9]{3})", _masked),
-    "country": CodeSystem("ISO country codes", "FR or FRA", _COUNTRY, _country),
+    "country": CodeSystem(
+        *("ISO country codes", "FR or FRA", _COUNTRY), lambda code: (REGION_OF_COUNTRY[code],)
+    ),
 }
 
 

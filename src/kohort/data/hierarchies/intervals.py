@@ -63,25 +63,28 @@ class Intervals(Builder):
 
     def build(self, column: Column) -> Hierarchy:
         values_of(column)
-        numbers = _as_written(column, numbers_of(column))
+        numbers = numbers_of(column)
+        exact = [Decimal(text) for text in column.present]
+        top, bottom = (None if end is None else _exact(end) for end in (self.top, self.bottom))
+
+        def beyond(number: Decimal) -> str:
+            if top is not None and number >= top:
+                return f">= {top:f}"
+            return f"< {bottom:f}" if bottom is not None and number < bottom else ""
+
+        outside = np.array([*map(beyond, exact)], dtype=object)
+        inside = outside == ""
         grid = _Grid.of(self.widths, self.origin)
-        like = _exact if numbers.dtype.kind == "O" else np.float64
-        nowhere = np.zeros(len(numbers), dtype=bool)
-        above = nowhere if self.top is None else numbers >= like(self.top)
-        below = nowhere if self.bottom is None else numbers < like(self.bottom)
-        inside = ~(above | below)
         _require_within_reach(column.name, numbers[inside], grid)
+        finest = grid.indices([number for number, is_inside in zip(exact, inside) if is_inside])
         levels = []
-        for index, ratio in zip(grid.indices(numbers[inside]), grid.ratios):
-            level = np.empty(len(numbers), dtype=object)
-            level[above] = f">= {_text(self.top)}"
-            level[below] = f"< {_text(self.bottom)}"
-            level[inside] = labels_of(index, partial(self._label, grid, ratio))
+        for ratio in grid.ratios:
+            level = outside.copy()
+            level[inside] = labels_of(finest // ratio, partial(self._label, grid, ratio))
             levels.append(level.tolist())
         return tree_over(column, levels)
 
     def _label(self, grid: _Grid, ratio: int, index: int) -> str:
-        """The interval as text, cut off at top and bottom."""
         lo, hi = grid.limit(ratio, index), grid.limit(ratio, index + 1)
         if self.bottom is not None:
             lo = max(lo, _exact(self.bottom))
@@ -112,13 +115,6 @@ def numbers_of(column: Column) -> np.ndarray:
     raise InputError(f"Column {column.name!r} holds {column.kind} values: intervals need numbers. {hint}")
 
 
-def _as_written(column: Column, numbers: np.ndarray) -> np.ndarray:
-    """The numbers or, where they have more digits than a float, exact decimals."""
-    exact = [] if numbers.dtype.kind == "i" else [Decimal(text) for text in values_of(column)]
-    same = all(Decimal(str(number)) == text for number, text in zip(numbers, exact))
-    return numbers if same else np.array(exact, dtype=object)
-
-
 @dataclass(frozen=True)
 class _Grid:
     """Interval limits in whole units of 10**-decimals, so that nothing is ever rounded twice."""
@@ -140,31 +136,17 @@ class _Grid:
     def unit(self) -> int:
         return 10 ** max(self.decimals.values())
 
-    def indices(self, numbers: np.ndarray) -> list[np.ndarray]:
-        """The interval of each number at each level; the coarser ones follow from the finest: they nest."""
-        finest = self._finest(numbers)
-        return [finest // ratio for ratio in self.ratios]
+    def indices(self, numbers: Sequence[Decimal]) -> np.ndarray:
+        """The interval of each number at the finest level; the coarser ones follow from it: they nest."""
+        parts = [number.as_integer_ratio() for number in numbers]
+        found = [(n * self.unit - self.origin * m) // (self.width * m) for n, m in parts]
+        return np.array(found, dtype=np.int64)
 
     def limit(self, ratio: int, index: int) -> Decimal:
         """The lower limit of an interval, with just the decimals of its level."""
         decimals = self.decimals[ratio]
         units = (self.origin + index * ratio * self.width) * 10**decimals // self.unit
         return Decimal(f"{units}E-{decimals}")
-
-    def _finest(self, numbers: np.ndarray) -> np.ndarray:
-        if numbers.dtype.kind == "i" and self.unit == 1 and max(abs(self.origin), self.width) < 2**62:
-            return (numbers - self.origin) // self.width
-        if numbers.dtype.kind == "O":
-            units = [Fraction(number) * self.unit - self.origin for number in numbers]
-            return np.array([unit // self.width for unit in units], dtype=np.int64)
-        index = np.floor((numbers * float(self.unit) - self.origin) / self.width)
-        index -= self._lower(index) > numbers  # rounding may have put a number one interval off
-        index += self._lower(index + 1) <= numbers
-        return index.astype(np.int64)
-
-    def _lower(self, index: np.ndarray) -> np.ndarray:
-        """Lower limits as the floats nearest to their decimal text: one division of whole numbers."""
-        return (self.origin + index * self.width) / float(self.unit)
 
 
 def _as_tuple(widths: Any) -> tuple[Number, ...]:
@@ -213,10 +195,6 @@ def _require_within_reach(name: str, numbers: np.ndarray, grid: _Grid) -> None:
 def _exact(number: Number) -> Decimal:
     """The exact decimal that a number is written as: 0.1 is one tenth."""
     return Decimal(str(number))
-
-
-def _text(number: Number | None) -> str:
-    return "" if number is None else f"{_exact(number):f}"
 
 
 def _decimals(number: Number) -> int:

@@ -177,7 +177,6 @@ def _huffman(counts: np.ndarray, fanout: int) -> list[int]:
 
 
 def _ancestors(parent: list[int], leaf: int) -> list[int]:
-    """The nodes above a leaf but the root."""
     nodes, root = [], len(parent) - 1
     node = parent[leaf]
     while -1 < node < root:

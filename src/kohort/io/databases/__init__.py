@@ -194,8 +194,7 @@ def database(url: str, *, table: str | None = None, query: str | None = None) ->
     """A table of a database, or what a query gives, wherever Kohort takes the path of a file.
 
     Passwords are best left out of the URL: PostgreSQL's are read from PGPASSWORD, ~/.pgpass or a service
-    file, those of other servers from KOHORT_DATABASE_PASSWORD. A password in the URL is used,
-    and never shown.
+    file, those of other servers from KOHORT_DATABASE_PASSWORD. One in the URL is used, and never shown.
 
     Parameters
     ----------

@@ -18,18 +18,18 @@ from typing import Any
 
 import pyarrow as pa
 
+from kohort.data.arrow_values import is_bytes, is_text, value_type
 from kohort.errors import InputError, UnsupportedError
 from kohort.extras import missing_package
 from kohort.files.atomic import check_targets
 from kohort.io.databases import Address, DatabaseTable
-from kohort.io.formats.fitting import is_bytes
 
 DATABASE_TYPE = b"kohort.database_type"
 """The key of a field's metadata under which the type of its column in the database is noted."""
 _CLASSES = {
     "postgresql": "postgresql.Postgresql",
-    "sqlite": "sqlite.Sqlite",
-    "duckdb": "duckdb_files.Duckdb",
+    "sqlite": "file_databases.Sqlite",
+    "duckdb": "file_databases.Duckdb",
     "sqlalchemy": "sqlalchemy_databases.AnyDatabase",
 }
 
@@ -75,16 +75,23 @@ def storable(table: pa.Table, target: DatabaseTable) -> pa.Table:
     return pa.Table.from_arrays([column for _, column in pairs], schema=schema)
 
 
-class Database(ABC):
-    """A connection to a database with a transaction, whose errors are told in our words."""
+class Database:
+    """A connection to a database with a transaction, whose errors are told in our words.
+
+    Every kind has these besides:
+
+    writing                       the class of `Writing` by which a table is published in it
+    run(statement, tells)         runs a statement that gives nothing
+    rows(statement, *values)      all rows of a small result; `values` take the places of the parameters
+    looked_at(statement, source)  the columns in types that Kohort codes, and the statement that gives them
+    parts(select, schema)         the records as the driver gives them; `select` is what `looked_at` has found
+    relations(statement, source)  the tables that were read, as `Writing.refuse_reads` compares them
+    stored(field, column)         a column in a type that the database has, or an UnsupportedError
+    commit(), close()             makes what was done lasting; ends the connection and undoes the rest
+    """
 
     def __init__(self, address: Address, *errors: type[Exception]) -> None:
         self.address, self._errors = address, (*errors, OSError, pa.ArrowException)
-
-    @property
-    @abstractmethod
-    def writing(self) -> type[Writing]:
-        """How a table is published in it."""
 
     @contextmanager
     def explained(self, *, tells: bool) -> Iterator[None]:
@@ -101,39 +108,6 @@ class Database(ABC):
         """A name by the rules of the database."""
         return quoted(*parts)
 
-    @abstractmethod
-    def run(self, statement: str, *, tells: bool = False) -> None:
-        """Run a statement that gives nothing."""
-
-    @abstractmethod
-    def rows(self, statement: str, *values: Any, tells: bool = False) -> list[tuple[Any, ...]]:
-        """All rows of a small result; `values` take the places of the parameters."""
-
-    @abstractmethod
-    def looked_at(self, statement: str, source: DatabaseTable | None) -> tuple[pa.Schema, str]:
-        """The columns of a statement in types that Kohort codes, and the statement that gives them so."""
-
-    @abstractmethod
-    def parts(self, select: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """The records as the driver gives them; `select` is what `looked_at` has found."""
-
-    @abstractmethod
-    def relations(self, statement: str, source: DatabaseTable) -> frozenset[Any]:
-        """The tables that were read, as `Writing.refuse_reads` of this database compares them."""
-
-    @staticmethod
-    @abstractmethod
-    def stored(field: pa.Field, column: pa.ChunkedArray) -> tuple[pa.Field, pa.ChunkedArray]:
-        """A column in a type that the database has; raises UnsupportedError for a type that it has not."""
-
-    @abstractmethod
-    def commit(self) -> None:
-        """Make all that was done lasting."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """End the connection; what was not committed is undone."""
-
 
 class Reading:
     """A table or query in one transaction that writes nothing, so that every reading sees the same records.
@@ -143,7 +117,7 @@ class Reading:
     relations  the tables that the statement reads, as far as the database says; known after a reading
     """
 
-    def __init__(self, database: Database, statement: str, source: DatabaseTable | None = None) -> None:
+    def __init__(self, database: Any, statement: str, source: DatabaseTable | None = None) -> None:
         self._database, self._statement, self._source = database, statement, source
         self.schema, self._select = database.looked_at(statement, source)
         self.relations: frozenset[Any] = frozenset()
@@ -238,14 +212,12 @@ class Writing(ABC):
         self._made.remove()
 
     def _lost(self) -> InputError:
-        """The error where nobody can say whether the table was published."""
         return InputError(
             f"{self._target.address}: the connection was lost while the table was published, and the "
             "server cannot be asked whether it was. Look at the table before you run this again."
         )
 
     def _refused(self, why: str) -> InputError:
-        """The error for a table of this name that must stay."""
         return InputError(f"Table {self._name!r} exists and is not replaced: {why}. Choose another name.")
 
     def _refuse_view(self, is_view: bool) -> None:
@@ -372,37 +344,28 @@ _NOISE = re.compile(
 
 
 def failure(address: Address, error: Exception, *, tells: bool) -> InputError:
-    """The error of a driver in our words."""
+    """The error of a driver in our words; its own words are shown, if at all, without passwords."""
     text = str(error)
     stated = _STATE.search(text)  # errors of a stream of batches have it in their text only
     told = getattr(getattr(error, "orig", error), "sqlstate", None)  # SQLAlchemy wraps the driver's error
     state = told or (stated[1] if stated else "")
     state = state or next((known for words, known in _BY_WORDS.items() if words in text), "")
     known = next((_BY_STATE[state[:n]] for n in (5, 3, 2) if state[:n] in _BY_STATE), None)
-    if known is not None:
-        return InputError(f"{address}: {known}. Nothing was written.")
-    if tells:
-        return InputError(f"{address}: {_plain(address, text)}. Nothing was written.")
-    code = f" (SQLSTATE {state})" if state else f" ({type(error).__name__})"
-    return InputError(f"{address}: the database reported an error{code}. Nothing was written.")
-
-
-def _plain(address: Address, text: str) -> str:
-    """The first line of a message, without passwords."""
-    line = _NOISE.sub("", text.strip().splitlines()[0]) if text.strip() else "it gave no reason"
-    for secret in address.secrets():
-        line = line.replace(secret, "***")
-    return line.strip(". ")
+    if known is None and tells:
+        known = _NOISE.sub("", text.strip().splitlines()[0]) if text.strip() else "it gave no reason"
+        for secret in address.secrets():
+            known = known.replace(secret, "***")
+        known = known.strip(". ")
+    elif known is None:
+        known = f"the database reported an error ({f'SQLSTATE {state}' if state else type(error).__name__})"
+    return InputError(f"{address}: {known}. Nothing was written.")
 
 
 # Databases that are files: made for a release if there are none, and gone again if it fails.
 
 
 class NewFile:
-    """The file of a database that a run may make; `remove` removes it unless `keep` was called.
-
-    path  None on a server, which has no file to make
-    """
+    """The file of a database that a run may make; `remove` removes it unless `keep` was called."""
 
     def __init__(self, path: Path | None) -> None:
         self._made = []
@@ -432,11 +395,6 @@ Stored = list[tuple[Callable[[pa.DataType], bool], pa.DataType]]
 """What a database stores, type by type: a test of Arrow's types, and the one that stands for them."""
 
 
-def is_text(kind: pa.DataType) -> bool:
-    """Whether a type is one of plain texts."""
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-
-
 USUAL: Stored = [
     (pa.types.is_null, pa.string()),
     (is_text, pa.string()),
@@ -450,9 +408,7 @@ USUAL: Stored = [
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
     """The type of the values, without dictionaries and extensions."""
-    if isinstance(kind, pa.BaseExtensionType):
-        kind = kind.storage_type
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
+    return value_type(kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind)
 
 
 def stored_type(field: pa.Field, kind: pa.DataType, stored: Stored, database: str) -> pa.DataType:

@@ -9,18 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from kohort.errors import InputError, UnsupportedError
-from kohort.io.databases import Address, DatabaseTable
-from kohort.io.databases.dialect import (
-    DATABASE_TYPE,
-    USUAL,
-    AdbcDatabase,
-    Stored,
-    Writing,
-    plain_type,
-    quoted,
-    stored_as,
-    stored_type,
-)
+from kohort.io.databases import Address, DatabaseTable, dialect
 from kohort.io.formats.fitting import has_distant_dates, refuse_doubles
 
 # one order of records for all readings: scans start at the first page, and nothing runs side by side
@@ -39,11 +28,8 @@ _STARTED = "pg_postmaster_start_time()::text"
 _DATABASE = "(select oid::int8 from pg_database where datname = current_database())"
 
 
-class Postgresql(AdbcDatabase):
-    """A database of PostgreSQL's; types that Arrow does not have come as text.
-
-    libpq finds the password in PGPASSWORD, ~/.pgpass or a service file.
-    """
+class Postgresql(dialect.AdbcDatabase):
+    """A database of PostgreSQL's; types that Arrow does not have come as text."""
 
     def __init__(self, address: Address, *, to_write: bool) -> None:
         super().__init__(address, "adbc_driver_postgresql.dbapi", "PostgreSQL", address.without_driver())
@@ -55,7 +41,7 @@ class Postgresql(AdbcDatabase):
             raise
 
     @property
-    def writing(self) -> type[Writing]:
+    def writing(self) -> type[dialect.Writing]:
         return PostgresqlWriting
 
     @property
@@ -75,20 +61,19 @@ class Postgresql(AdbcDatabase):
         return schema, f"select {', '.join(cell for cell, _ in columns)} from {asked}"
 
     def _schema(self, statement: str) -> pa.Schema:
-        """The columns that a statement gives, without running it."""
         with self._cursor(tells=True) as cursor:
             return cursor.adbc_execute_schema(statement)
 
     def _types(self, statement: str, names: list[str]) -> list[str]:
         """The types of the columns as SQL has them; the join gives a row of nulls, without any record."""
-        asked = ", ".join(f"pg_typeof(s.{quoted(name)})::text" for name in names)
+        asked = ", ".join(f"pg_typeof(s.{dialect.quoted(name)})::text" for name in names)
         joined = f"(select 1) as one left join (\n{statement}\n) as s on false"
         return list(self.rows(f"select {asked} from {joined}")[0])
 
     def _refuse_matrices(self, schema: pa.Schema, source: str) -> None:
         """Refuse arrays of several dimensions: the driver would hand them on as flat ones."""
         for name in [field.name for field in schema if pa.types.is_list(field.type)]:
-            if self.rows(f"select 1 from {source} where array_ndims({quoted(name)}) > 1 limit 1"):
+            if self.rows(f"select 1 from {source} where array_ndims({dialect.quoted(name)}) > 1 limit 1"):
                 raise UnsupportedError(
                     f"Column {name!r} holds arrays of several dimensions, which Kohort does not "
                     "read. Leave it out, or cast it to text in the query."
@@ -107,18 +92,20 @@ class Postgresql(AdbcDatabase):
     @staticmethod
     def stored(field: pa.Field, column: pa.ChunkedArray) -> tuple[pa.Field, pa.ChunkedArray]:
         """A column in a type that PostgreSQL has; decimals are text on their way to it."""
-        note = (field.metadata or {}).get(DATABASE_TYPE, b"")
-        kept = {DATABASE_TYPE: note} if note.startswith(b"postgresql ") else {}
-        kind = plain_type(field.type)
+        note = (field.metadata or {}).get(dialect.DATABASE_TYPE, b"")
+        kept = {dialect.DATABASE_TYPE: note} if note.startswith(b"postgresql ") else {}
+        kind = dialect.plain_type(field.type)
         if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-            kind = pa.list_(stored_type(field, kind.value_type, _STORED, "PostgreSQL"))
+            kind = pa.list_(dialect.stored_type(field, kind.value_type, _STORED, "PostgreSQL"))
         elif pa.types.is_timestamp(kind):
             kind = pa.timestamp("us", None if kind.tz is None else "UTC")
         elif not pa.types.is_decimal(kind):
-            kind = stored_type(field, kind, _STORED, "PostgreSQL")
-        column = stored_as(field, column, kind)
+            kind = dialect.stored_type(field, kind, _STORED, "PostgreSQL")
+        column = dialect.stored_as(field, column, kind)
         if pa.types.is_decimal(kind):
-            kept = kept or {DATABASE_TYPE: f"postgresql numeric({kind.precision},{kind.scale})".encode()}
+            kept = kept or {
+                dialect.DATABASE_TYPE: f"postgresql numeric({kind.precision},{kind.scale})".encode()
+            }
             column = column.cast(pa.string())
         return pa.field(field.name, column.type, metadata=kept or None), column
 
@@ -145,7 +132,7 @@ _LARGEST_DECIMAL = 38
 
 def _selected(field: pa.Field, kind: str) -> tuple[str, pa.Field]:
     """How a column is selected, and the field that it becomes; `kind` is its type as SQL has it."""
-    own = quoted(field.name)
+    own = dialect.quoted(field.name)
     if kind.removesuffix("[]") in _AS_THEY_ARE:
         plain = pa.list_(field.type.value_type) if pa.types.is_list(field.type) else field.type
         return own, pa.field(field.name, plain)
@@ -157,7 +144,7 @@ def _selected(field: pa.Field, kind: str) -> tuple[str, pa.Field]:
             "in the query."
         )
     modified, arrow = _numeric(field) if kind == "numeric" else (kind, pa.string())
-    told = {DATABASE_TYPE: b"postgresql " + _ENDLESS.get(modified, modified).encode()}
+    told = {dialect.DATABASE_TYPE: b"postgresql " + _ENDLESS.get(modified, modified).encode()}
     if kind.endswith("[]"):
         return f"{own}::text[] as {own}", pa.field(field.name, pa.list_(pa.string()), metadata=told)
     return f"{own}::text as {own}", pa.field(field.name, arrow, metadata=told)
@@ -201,7 +188,7 @@ _GRANTS = (
 )
 
 
-class PostgresqlWriting(Writing):
+class PostgresqlWriting(dialect.Writing):
     """A table that is about to be published; an old one is known by its number, and hands on its grants."""
 
     def _found(self) -> int | None:
@@ -236,7 +223,7 @@ class PostgresqlWriting(Writing):
 
     def fill(self, schema: pa.Schema, tables: Iterator[pa.Table]) -> None:
         new = self._quoted(self._new)
-        columns = ", ".join(f"{quoted(field.name)} {_column_type(field.type)}" for field in schema)
+        columns = ", ".join(f"{dialect.quoted(field.name)} {_column_type(field.type)}" for field in schema)
         self._database.run(f"create table {new} ({columns})", tells=True)
         where = {"db_schema_name": self._above[0]} if self._above else {}
         self._database.append(self._new, schema, tables, **where)
@@ -245,21 +232,19 @@ class PostgresqlWriting(Writing):
 
     def _own_type(self, field: pa.Field) -> str:
         """How a column gets the type that it had in its original; empty where that is not known here."""
-        kind = (field.metadata or {}).get(DATABASE_TYPE, b"").decode().removeprefix("postgresql ")
+        kind = (field.metadata or {}).get(dialect.DATABASE_TYPE, b"").decode().removeprefix("postgresql ")
         if not kind or not self._database.rows("select to_regtype($1)::text", kind)[0][0]:
             return ""
-        name = quoted(field.name)
+        name = dialect.quoted(field.name)
         return f"alter column {name} type {kind} using {name}::{kind}"
 
     def put_in_place(self) -> None:
         grants = [] if self._old is None else self._database.rows(_GRANTS, self._old)
         super().put_in_place()
         for privilege, grantee, grantable in grants:
-            to = "public" if grantee is None else quoted(grantee)
-            self._database.run(
-                f"grant {privilege} on {self._quoted(self._name)} to {to}"
-                f"{' with grant option' if grantable else ''}"
-            )
+            to = "public" if grantee is None else dialect.quoted(grantee)
+            option = " with grant option" if grantable else ""
+            self._database.run(f"grant {privilege} on {self._quoted(self._name)} to {to}{option}")
 
     def commit(self) -> None:
         """Commit; where the connection is lost meanwhile, the server is asked what came of it."""
@@ -280,14 +265,14 @@ class PostgresqlWriting(Writing):
         return ""
 
 
-_STORED: Stored = [
+_STORED: dialect.Stored = [
     (pa.types.is_boolean, pa.bool_()),
     (pa.types.is_int8, pa.int16()),
     (pa.types.is_uint8, pa.int16()),
     (pa.types.is_int16, pa.int16()),
     (pa.types.is_uint16, pa.int32()),
     (pa.types.is_int32, pa.int32()),
-    *USUAL,
+    *dialect.USUAL,
     (pa.types.is_integer, pa.int64()),
     (pa.types.is_float64, pa.float64()),
     (pa.types.is_floating, pa.float32()),

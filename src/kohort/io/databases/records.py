@@ -19,22 +19,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kohort.data.arrow_values import is_bytes
 from kohort.errors import InputError, InternalError
 from kohort.files.atomic import note_written
 from kohort.files.drafts import Drafts, remove_abandoned
 from kohort.io.databases import DatabaseTable
 from kohort.io.databases.dialect import Reading, open_reading, open_writing, storable
-from kohort.io.formats.fitting import is_bytes
 
 _BETWEEN, _ESCAPE = b"\x1f", b"\\"
 _MISSING = _ESCAPE + b"N"
 
 
 class ContentHash:
-    """The hash of a table that comes in batches; it takes 32 bytes of memory per record.
-
-    records  how many records there were
-    """
+    """The hash of a table that comes in batches; it takes 32 bytes of memory per record."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = list(names)
@@ -178,10 +175,7 @@ class DatabaseBatches:
 
 
 class ReadBack(DatabaseBatches):
-    """A new table as it is in the transaction that publishes it.
-
-    A reading to the end is refused unless its records and columns are those of the release.
-    """
+    """A new table as it is in its transaction; a whole reading is refused unless that is the release."""
 
     def __init__(self, target: DatabaseTable, reading: Reading, sha256: str) -> None:
         super().__init__(target, reading)
@@ -267,7 +261,6 @@ class TableDraft:
         self._transaction.close()
 
     def _slices(self) -> tuple[pa.Schema, Iterator[pa.Table]]:
-        """The release in types that the database has."""
         with pa.OSFile(str(self.path)) as file:
             schema = pa.ipc.open_file(file).schema
         return storable(schema.empty_table(), self.target).schema, self._stored()

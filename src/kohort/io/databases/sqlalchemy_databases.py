@@ -18,18 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kohort.errors import InputError, KohortError, UnsupportedError
-from kohort.io.databases import Address, DatabaseTable
-from kohort.io.databases.dialect import (
-    USUAL,
-    Database,
-    NewFile,
-    Stored,
-    Writing,
-    load_package,
-    plain_type,
-    stored_as,
-    stored_type,
-)
+from kohort.io.databases import Address, DatabaseTable, dialect
 from kohort.io.formats.fitting import refuse_doubles
 
 _READ_AT_ONCE, _WRITTEN_AT_ONCE = 1 << 15, 1 << 14  # records
@@ -40,11 +29,11 @@ UNKNOWN = "unknown"
 """Stands for whatever a query or a view reads in a database that does not say so."""
 
 
-class AnyDatabase(Database):
+class AnyDatabase(dialect.Database):
     """A connection in a transaction; one to read from sees a snapshot, where the database has such."""
 
     def __init__(self, address: Address, *, to_write: bool) -> None:
-        self.alchemy = load_package("sqlalchemy", "A database by SQLAlchemy")
+        self.alchemy = dialect.load_package("sqlalchemy", "A database by SQLAlchemy")
         super().__init__(address, self.alchemy.exc.SQLAlchemyError, ImportError)
         with self.explained(tells=True):
             self._engine = self.alchemy.create_engine(
@@ -60,7 +49,7 @@ class AnyDatabase(Database):
         return self._engine.dialect.name in ("mysql", "mariadb")
 
     @property
-    def writing(self) -> type[Writing]:
+    def writing(self) -> type[dialect.Writing]:
         return MysqlWriting if self.is_mysql else NewTableWriting
 
     def _take_snapshot(self) -> None:
@@ -133,13 +122,13 @@ class AnyDatabase(Database):
     @staticmethod
     def stored(field: pa.Field, column: pa.ChunkedArray) -> tuple[pa.Field, pa.ChunkedArray]:
         """A column without truth values and zones of times, which not every database has."""
-        plain = plain_type(field.type)
+        plain = dialect.plain_type(field.type)
         is_short = pa.types.is_decimal128(plain) and plain.scale >= 0
-        kind = plain if is_short else stored_type(field, plain, _STORED, "this database")
-        column = stored_as(field, column, plain)
+        kind = plain if is_short else dialect.stored_type(field, plain, _STORED, "this database")
+        column = dialect.stored_as(field, column, plain)
         if pa.types.is_timestamp(plain) and plain.tz is not None:
             column = column.cast(pa.timestamp(plain.unit, "UTC")).cast(pa.timestamp(plain.unit))
-        column = stored_as(field, column, kind)
+        column = dialect.stored_as(field, column, kind)
         if kind == pa.float64() and pc.any(pc.invert(pc.is_finite(column))).as_py():
             raise UnsupportedError(
                 f"Column {field.name!r} has numbers that are not finite, such as NaN, which the database "
@@ -189,7 +178,6 @@ _LARGEST_DECIMAL = 38
 
 
 def _type(name: str, kinds: set[type], column: tuple[Any, ...]) -> pa.DataType:
-    """The type of some cells; null where all are missing."""
     if not kinds:
         return pa.null()
     if kinds <= {int, float} and len(kinds) == 2:
@@ -226,7 +214,6 @@ def _decimal(column: tuple[Any, ...]) -> pa.DataType:
 
 
 def _joined(name: str, one: pa.DataType, other: pa.DataType) -> pa.DataType:
-    """One type for the cells of two parts."""
     if pa.null() in (one, other) or one == other:
         return other if one == pa.null() else one
     if {one, other} == {pa.int64(), pa.float64()}:
@@ -260,7 +247,7 @@ def _array(field: pa.Field, column: tuple[Any, ...]) -> pa.Array:
         raise _several(field.name) from None
 
 
-class NewTableWriting(Writing):
+class NewTableWriting(dialect.Writing):
     """A database of which nothing is known: the draft takes a name that no table has, by one statement."""
 
     _filled = False
@@ -282,7 +269,7 @@ class NewTableWriting(Writing):
         self._refuse_view(self._name in self._database.views(self._schema))
         return self._name in self._database.tables(self._schema)
 
-    def beside(self, target: DatabaseTable) -> Writing:
+    def beside(self, target: DatabaseTable) -> dialect.Writing:
         raise UnsupportedError(
             f"{self._target.address}: people and events are two tables, which cannot be published by one "
             "step in this database. Write files, and load them."
@@ -360,7 +347,7 @@ class MysqlWriting(NewTableWriting):
 
     _OWN = re.compile(r"(kohort_[0-9a-f]{16})(_old)?")
 
-    def __init__(self, connection: Any, target: DatabaseTable, made: NewFile) -> None:
+    def __init__(self, connection: Any, target: DatabaseTable, made: dialect.NewFile) -> None:
         self._others: list[MysqlWriting] = []
         super().__init__(connection, target, made)
 
@@ -395,7 +382,7 @@ class MysqlWriting(NewTableWriting):
                 self._drop(name)
                 self._database.rows("select release_lock($1)", found[1])
 
-    def beside(self, target: DatabaseTable) -> Writing:
+    def beside(self, target: DatabaseTable) -> dialect.Writing:
         self._others.append(type(self)(self._database, target, self._made))
         return self._others[-1]
 
@@ -433,9 +420,9 @@ class MysqlWriting(NewTableWriting):
         super().close()
 
 
-_STORED: Stored = [
+_STORED: dialect.Stored = [
     (pa.types.is_boolean, pa.int64()),
-    *USUAL,
+    *dialect.USUAL,
     (pa.types.is_integer, pa.int64()),
     (pa.types.is_floating, pa.float64()),
     (pa.types.is_timestamp, pa.timestamp("us")),

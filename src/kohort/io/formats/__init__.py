@@ -10,15 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Any
 
 import pyarrow as pa
 
 from kohort.errors import InputError, UnsupportedError
-from kohort.io.source_file import COMPRESSIONS, Files, SourceFile, plain_suffix, text_size
-
-if TYPE_CHECKING:
-    from kohort.io.formats.fitting import Slices
+from kohort.io.source_file import COMPRESSIONS, Files, plain_suffix, text_size
 
 _IN_MEMORY = 2  # bytes in memory per byte of text
 
@@ -83,24 +80,6 @@ class ReadWhole(Exception):
     """Why a file is not read in batches, in words."""
 
 
-class FormatModule(Protocol):
-    """What the module of a format does. Errors of libraries may quote cells: their texts are not shown."""
-
-    def read(self, source: SourceFile, how: How) -> Read:
-        """All records of a file."""
-        ...
-
-    def open_in_batches(self, source: SourceFile, how: How) -> Reader:
-        """Look at a file that will be read in batches; raises ReadWhole for one that is not.
-
-        Formats whose files are only read as a whole lack this function."""
-        ...
-
-    def write(self, slices: Slices, path: Path, delimiter: str | None) -> None:
-        """Write a table that comes in slices."""
-        ...
-
-
 @dataclass(frozen=True, eq=False)
 class Format:
     """A format of files.
@@ -134,8 +113,13 @@ class Format:
         return not self.needs and not self.instead
 
     @property
-    def code(self) -> FormatModule:
-        """The module that reads and writes it."""
+    def code(self) -> Any:
+        """The module that reads and writes it; texts of errors of libraries may quote cells: none is shown.
+
+        read(source, how) -> Read               all records of a file
+        open_in_batches(source, how) -> Reader  lacks where files are only read as a whole; raises ReadWhole
+        write(slices, path, delimiter)          writes a table that comes in slices
+        """
         return import_module(f"{__name__}.{self.module}")
 
     def bytes_in_memory(self, path: Path) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Literal, cast
+from typing import BinaryIO, Literal, cast
 
 import pyarrow as pa
 import pyarrow.csv
@@ -18,12 +18,7 @@ from kohort.io.formats import How, Layout, Read, Reader, ReadWhole
 from kohort.io.formats.fitting import Slices, has_no_text, write_text
 from kohort.io.formats.text_layout import checked_delimiter, layout_of, open_text
 from kohort.io.source_file import SourceFile, in_arrow_memory, open_bytes, plain_suffix
-from kohort.late import LateModule
-
-if TYPE_CHECKING:
-    import polars as pl
-else:
-    pl = LateModule("polars")
+from kohort.late import pl
 
 BATCH_BYTES = 1 << 23
 SAMPLE_BYTES = 1 << 20
@@ -86,14 +81,11 @@ def _explained(path: Path, layout: Layout) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowInvalid, UnicodeError):  # their texts quote the file
-        raise _explanation(path, layout) from None
+        raise InputError(_explanation(path, layout)) from None
 
 
 def write(slices: Slices, path: Path, delimiter: str | None) -> None:
-    """Write UTF-8 with line ends as in Unix, quotes where needed; null is empty, '' a quoted empty cell.
-
-    A record that would be a blank line is refused: most programs skip those.
-    """
+    """Write UTF-8 with line ends as in Unix, quotes where needed; null is empty, '' a quoted empty cell."""
     separator = checked_delimiter(delimiter or ("\t" if plain_suffix(path) == ".tsv" else ","))
 
     def text_of(part: pa.Table, number: int) -> bytes:
@@ -113,14 +105,13 @@ def _looks_blank(part: pa.Table) -> bool:
         return False
     cells = part.column(0)
     if cells.null_count:
-        name = part.schema.names[0]
         raise UnsupportedError(
-            f"Delimited text cannot hold missing values of {name!r}, the only column: they would be blank "
-            "lines, which most programs skip. Write Parquet (.parquet) or JSON lines (.jsonl), or publish "
-            "those of a quasi-identifier as * (nulls: star)."
+            f"Delimited text cannot hold missing values of {part.schema.names[0]!r}, the only column: they "
+            "would be blank lines, which most programs skip. Write Parquet (.parquet) or JSON lines "
+            "(.jsonl), or publish those of a quasi-identifier as * (nulls: star)."
         )
-    texts = cells.cast(pa.large_string()).unique()
-    return any(text != "" and not text.strip() for text in texts.to_pylist())  # "" is quoted anyhow
+    texts = cells.cast(pa.large_string()).unique().to_pylist()
+    return any(text != "" and not text.strip() for text in texts)  # "" is quoted anyhow
 
 
 def _column_types(path: Path, layout: Layout) -> tuple[dict[str, pa.DataType], int]:
@@ -209,7 +200,7 @@ def _checked_end(path: Path, layout: Layout, cells: pa.Array) -> pa.Array:
     return cells
 
 
-def _explanation(path: Path, layout: Layout) -> InputError:
+def _explanation(path: Path, layout: Layout) -> str:
     """Why a table could not be read, in words that show no cell. Slow, but only on failure."""
     expected, line = len(layout.header), 1
     try:
@@ -217,20 +208,18 @@ def _explanation(path: Path, layout: Layout) -> InputError:
             reader = csv.reader(stream, delimiter=layout.delimiter)
             for record in reader:
                 if record and len(record) != expected:
-                    return InputError(_uneven(path, line, len(record), layout, reader.line_num > line))
+                    break
                 line = reader.line_num + 1
+            else:
+                return f"{path} cannot be read as text with the delimiter {layout.delimiter!r}."
     except UnicodeError:
-        return InputError(f"{path} does not fit the encoding {layout.encoding}. Pass another (--encoding).")
+        return f"{path} does not fit the encoding {layout.encoding}. Pass another (--encoding)."
     except csv.Error:
-        return InputError(f"{path}: the cell at line {line} is too long. Is a quote never closed?")
-    return InputError(f"{path} cannot be read as text with the delimiter {layout.delimiter!r}.")
-
-
-def _uneven(path: Path, line: int, found: int, layout: Layout, spans_lines: bool) -> str:
-    fields = "1 field" if found == 1 else f"{found} fields"
-    hint = "A quote may not be closed. " if spans_lines else ""
+        return f"{path}: the cell at line {line} is too long. Is a quote never closed?"
+    fields = "1 field" if len(record) == 1 else f"{len(record)} fields"
+    hint = "A quote may not be closed. " if reader.line_num > line else ""
     first = "header" if layout.has_header else "first line"
     return (
-        f"{path}: line {line} has {fields}, but the {first} has {len(layout.header)}. {hint}"
+        f"{path}: line {line} has {fields}, but the {first} has {expected}. {hint}"
         "Put cells that contain the delimiter in quotes, or give the right delimiter (--delimiter)."
     )

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 from xml.etree import ElementTree
-from xml.parsers import expat
 
 import fastexcel
 import polars as pl
@@ -25,17 +24,7 @@ import pyarrow.compute as pc
 
 from kohort.errors import InputError, UnsupportedError, counted, did_you_mean
 from kohort.files.checked import write_checked
-from kohort.io.formats import How, Read
-from kohort.io.formats.fitting import (
-    Slices,
-    by_polars,
-    has_no_text,
-    is_fine_or_zoned,
-    long_numbers_as_text,
-    refuse_columns,
-    refuse_distant_dates,
-    times_as_text,
-)
+from kohort.io.formats import How, Read, fitting
 from kohort.io.formats.text_layout import HEADER_RECORDS, invented_names, refuse_doubtful_header
 from kohort.io.source_file import SourceFile
 
@@ -59,7 +48,7 @@ def read(source: SourceFile, how: How) -> Read:
         book = fastexcel.read_excel(os.fspath(source))
         chosen = choose_sheet(source, book, how.sheet)
         refuse_flaws(source, chosen.name)
-        with by_polars("Reading an Excel workbook"):
+        with fitting.by_polars("Reading an Excel workbook"):
             frame = pl.read_excel(
                 os.fspath(source),
                 sheet_name=chosen.name,
@@ -74,14 +63,12 @@ def read(source: SourceFile, how: How) -> Read:
     invented: list[str | None] = [*invented_names(len(chosen.header))]
     table = _named(source, frame.to_arrow(), invented if how.header is False else chosen.header)
     if how.header is None:
-        refuse_doubtful_header(table.column_names, _first_texts(table), str(source), how.header_option)
+        below = [
+            [None if cell is None else str(cell) for cell in column.slice(0, HEADER_RECORDS).to_pylist()]
+            for column in table.columns
+        ]
+        refuse_doubtful_header(table.column_names, below, str(source), how.header_option)
     return Read(table, notes=chosen.notes)
-
-
-def _first_texts(table: pa.Table) -> list[list[str | None]]:
-    """The first cells of each column, as texts."""
-    cells = (column.slice(0, HEADER_RECORDS).to_pylist() for column in table.columns)
-    return [[None if cell is None else str(cell) for cell in column] for column in cells]
 
 
 def _clock_times(column: pl.Series) -> pl.Series:
@@ -104,7 +91,7 @@ def _named(path: Path, table: pa.Table, header: list[str | None]) -> pa.Table:
     return table.select(kept).rename_columns([header[index] for index in kept])
 
 
-def write(slices: Slices, path: Path, delimiter: str | None) -> None:
+def write(slices: fitting.Slices, path: Path, delimiter: str | None) -> None:
     """Write one sheet. Text that begins with '=' stays text; null is a missing cell, '' an empty text."""
     table = slices.whole()
     if table.num_rows > MOST_RECORDS or table.num_columns > MOST_COLUMNS:
@@ -112,9 +99,9 @@ def write(slices: Slices, path: Path, delimiter: str | None) -> None:
             f"An Excel sheet holds {MOST_RECORDS:,} records and {MOST_COLUMNS:,} columns; the table has "
             f"{table.num_rows:,} and {table.num_columns:,}. Write CSV or Parquet."
         )
-    refuse_columns(table.schema, "Excel", has_no_text)
-    refuse_distant_dates(table, "Excel")
-    table = times_as_text(long_numbers_as_text(table), _is_unfit)
+    fitting.refuse_columns(table.schema, "Excel", fitting.has_no_text)
+    fitting.refuse_distant_dates(table, "Excel")
+    table = fitting.times_as_text(fitting.long_numbers_as_text(table), _is_unfit)
     from xlsxwriter import Workbook  # slow to import, and seldom needed
 
     file = io.BytesIO()
@@ -124,7 +111,7 @@ def write(slices: Slices, path: Path, delimiter: str | None) -> None:
         for index, name in enumerate(table.column_names):
             sheet.write_string(0, index, name)
         row = 1
-        for part in Slices.of(table).plain().tables:
+        for part in fitting.Slices.of(table).plain().tables:
             _write_cells(book, sheet, part, row)
             row += part.num_rows
     write_checked(path, file.getvalue())
@@ -187,14 +174,14 @@ class _AllDigits(float):
 
 def _is_unfit(column: pa.ChunkedArray) -> bool:
     """Whether cells cannot hold all of these dates or times: Excel's calendar begins with 1900."""
-    if is_fine_or_zoned(column):
+    if fitting.is_fine_or_zoned(column):
         return True
     least = None if pa.types.is_time(column.type) else pc.min(column).as_py()
     return least is not None and least.year < 1900
 
 
 _DAMAGED = (
-    *(zipfile.BadZipFile, zlib.error, ElementTree.ParseError, expat.ExpatError),
+    *(zipfile.BadZipFile, zlib.error, ElementTree.ParseError),
     *(RuntimeError, StopIteration, LookupError, ValueError),
 )
 _NAMED = 3  # areas of merged cells in a message
@@ -222,8 +209,7 @@ def choose_sheet(path: Path, book: fastexcel.ExcelReader, sheet: str | int | Non
             raise InputError(f"{path} has {counted(len(names), 'sheet')}; sheet {sheet} is not among them.")
         return _sheet(book, sheet)
     for place in range(len(names)):
-        chosen = _sheet(book, place)
-        if chosen.visible:
+        if (chosen := _sheet(book, place)).visible:
             return replace(chosen, notes=_notes(path, names, place))
     raise InputError(f"{path}: every sheet is hidden. Name the one to read (--sheet).")
 
@@ -247,9 +233,19 @@ def _notes(path: Path, names: list[str], place: int) -> tuple[str, ...]:
     )
 
 
+# What readers of Excel pass over in silence: merged cells, errors and formulas without a result. A reader
+# gives the value of merged cells for the first of them only, and nothing for a cell with an error or
+# a formula that was never calculated. So they are looked for in the file itself.
+
+
 def refuse_flaws(path: Path, sheet: str) -> None:
     """Refuse merged cells and cells that lack their value, by where they are and how many."""
-    flaws, where = _flaws(path, sheet), f"{path}, sheet {sheet!r}"
+    try:
+        flaws, where = sheet_flaws(path, sheet), f"{path}, sheet {sheet!r}"
+    except _DAMAGED:
+        raise InputError(
+            f"{path} cannot be checked for merged cells and errors. Save it as an Excel workbook (.xlsx)."
+        ) from None
     if flaws.merged:
         named = ", ".join(flaws.merged[:_NAMED]) + (", ..." if len(flaws.merged) > _NAMED else "")
         raise InputError(
@@ -271,21 +267,6 @@ def refuse_flaws(path: Path, sheet: str) -> None:
 def _by_column(cells: Counter[str], what: str) -> str:
     columns = ", ".join(f"{letters} ({number:,})" for letters, number in sorted(cells.items()))
     return f"{counted(cells.total(), 'cell holds', 'cells hold')} {what}, by column: {columns}"
-
-
-def _flaws(path: Path, sheet: str) -> SheetFlaws:
-    try:
-        return sheet_flaws(path, sheet)
-    except _DAMAGED:
-        raise InputError(
-            f"{path} cannot be checked for merged cells and errors. Save it as an Excel workbook (.xlsx)."
-        ) from None
-
-
-# What readers of Excel pass over in silence: merged cells, errors and formulas without a result.
-#
-# A reader gives the value of merged cells for the first of them only, and nothing for a cell with an error or
-# with a formula that was never calculated. So they are looked for in the file itself.
 
 
 _RELATIONS = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
@@ -323,7 +304,6 @@ def sheet_flaws(path: Path, sheet: str) -> SheetFlaws:
 
 
 def _part_of(file: zipfile.ZipFile, sheet: str) -> str:
-    """The name of the part that holds a sheet, by the relations that the format demands."""
     book = next(target for kind, target in _relations(file, "").values() if kind.endswith("/officeDocument"))
     targets = _relations(file, book)
     for element in ElementTree.fromstring(file.read(book)).iter():
@@ -337,14 +317,11 @@ def _relations(file: zipfile.ZipFile, part: str) -> dict[str, tuple[str, str]]:
     """Type and target of each identifier that a part refers to; the package itself is the part ''."""
     folder, name = posixpath.split(part)
     listed = ElementTree.fromstring(file.read(posixpath.join(folder, "_rels", f"{name}.rels")))
-    return {
-        relation.get("Id", ""): (relation.get("Type", ""), _resolved(folder, relation.get("Target", "")))
-        for relation in listed.iter(_RELATIONS)
-    }
-
-
-def _resolved(folder: str, target: str) -> str:
-    return posixpath.normpath(posixpath.join("/", folder, target)).lstrip("/")
+    found = {}
+    for relation in listed.iter(_RELATIONS):
+        target = posixpath.normpath(posixpath.join("/", folder, relation.get("Target", ""))).lstrip("/")
+        found[relation.get("Id", "")] = relation.get("Type", ""), target
+    return found
 
 
 def _looks_suspicious(stream: IO[bytes]) -> bool:
@@ -359,48 +336,25 @@ def _looks_suspicious(stream: IO[bytes]) -> bool:
 
 
 def _parsed(stream: IO[bytes]) -> SheetFlaws:
-    search = _Search()
-    parser = expat.ParserCreate()
-    parser.StartElementHandler = search.start
-    parser.CharacterDataHandler = search.text
-    parser.EndElementHandler = search.end
-    parser.ParseFile(stream)
-    return search.flaws
-
-
-class _Search:
-    """Looks for flaws while the elements of a sheet pass by."""
-
-    def __init__(self) -> None:
-        self.flaws = SheetFlaws()
-        self._tag = self._column = ""
-        self._formula = self._result = False
-
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        self._tag = _plain(name)
-        if self._tag == "c":
-            self._column = re.sub("[^A-Z]", "", attributes.get("r", "")) or "?"
-            self._formula = False
-            self._result = attributes.get("t") == "str"  # a formula's text, which may be empty
-            if attributes.get("t") == "e":
-                self.flaws.errors[self._column] += 1
-        elif self._tag == "f":
-            self._formula = True
-        elif self._tag == "mergeCell":
-            area = attributes.get("ref", "")
+    flaws = SheetFlaws()
+    for _, element in ElementTree.iterparse(stream):
+        tag, kind = _plain(element.tag), element.get("t")
+        if tag == "c":
+            column = re.sub("[^A-Z]", "", element.get("r", "")) or "?"
+            parts = {_plain(part.tag): part.text or "" for part in element}
+            if kind == "e":
+                flaws.errors[column] += 1
+            if "f" in parts and kind != "str" and not parts.get("v", "").strip():  # a text may be empty
+                flaws.uncalculated[column] += 1
+        elif tag == "row":
+            element.clear()
+        elif tag == "mergeCell":
+            area = element.get("ref", "")
             first, _, last = area.partition(":")
             if last not in ("", first):  # of more than one cell
-                self.flaws.merged.append(area)
-
-    def text(self, text: str) -> None:
-        self._result |= self._tag == "v" and bool(text.strip())
-
-    def end(self, name: str) -> None:
-        self._tag = ""
-        if _plain(name) == "c" and self._formula and not self._result:
-            self.flaws.uncalculated[self._column] += 1
+                flaws.merged.append(area)
+    return flaws
 
 
 def _plain(name: str) -> str:
-    """A tag without its namespace, which is written {address}tag or prefix:tag."""
-    return re.split("[}:]", name)[-1]
+    return name.rpartition("}")[2]

@@ -7,23 +7,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kohort.data.arrow_values import without_dictionaries
+from kohort.data.arrow_values import is_bytes, is_text, value_type, without_dictionaries
 from kohort.data.column import code_column
 from kohort.data.process import require_polars_threads
 from kohort.errors import InputError, UnsupportedError
 from kohort.io.source_file import create_bytes
-from kohort.late import LateModule
-
-if TYPE_CHECKING:
-    import polars as pl
-else:
-    pl = LateModule("polars")
-
+from kohort.late import pl
 
 CELLS_PER_SLICE = 1 << 21
 LEAST_ROWS_PER_SLICE = 1 << 14
@@ -96,15 +90,7 @@ def refuse_doubles(names: Sequence[str], where: str) -> None:
 
 def is_not_encoded_text(kind: pa.DataType) -> bool:
     """Whether a type is no dictionary of texts, which may be another one in each slice."""
-    if not pa.types.is_dictionary(kind):
-        return True
-    return not (pa.types.is_string(kind.value_type) or pa.types.is_large_string(kind.value_type))
-
-
-def is_bytes(kind: pa.DataType) -> bool:
-    """Whether a type is one of raw bytes."""
-    plain = pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
-    return plain or pa.types.is_fixed_size_binary(kind) or pa.types.is_binary_view(kind)
+    return not (pa.types.is_dictionary(kind) and is_text(kind))
 
 
 def holds_bytes(kind: pa.DataType) -> bool:
@@ -124,7 +110,6 @@ def _as_text(
     unfit: Callable[[pa.ChunkedArray], bool],
     text_of: Callable[[str, pa.ChunkedArray], Any] = lambda _, column: column.cast(pa.string()),
 ) -> pa.Table:
-    """The table with the columns that are unfit as text."""
     for index, (name, column) in enumerate(zip(table.column_names, table.columns)):
         if unfit(column):
             table = table.set_column(index, name, text_of(name, column))
@@ -133,17 +118,15 @@ def _as_text(
 
 def long_numbers_as_text(table: pa.Table) -> pa.Table:
     """The table with columns of numbers too long for a float as text: no digit is lost."""
-    return _as_text(table, _has_long_numbers)
 
+    def is_long(column: pa.ChunkedArray) -> bool:
+        if not (pa.types.is_integer(column.type) or pa.types.is_decimal(column.type)):
+            return False
+        ends = pc.min_max(column).as_py()
+        scale = column.type.scale if pa.types.is_decimal(column.type) else 0
+        return ends["min"] is not None and max(-ends["min"], ends["max"]) * 10**scale > LARGEST_EXACT
 
-def _has_long_numbers(column: pa.ChunkedArray) -> bool:
-    if not (pa.types.is_integer(column.type) or pa.types.is_decimal(column.type)):
-        return False
-    ends = pc.min_max(column).as_py()
-    if ends["min"] is None:
-        return False
-    scale = column.type.scale if pa.types.is_decimal(column.type) else 0
-    return max(-ends["min"], ends["max"]) * 10**scale > LARGEST_EXACT
+    return _as_text(table, is_long)
 
 
 def times_as_text(table: pa.Table, unfit: Callable[[pa.ChunkedArray], bool]) -> pa.Table:
@@ -194,8 +177,8 @@ def by_polars(what: str) -> Iterator[None]:
 
 def wide_decimals_as_text(table: pa.Table) -> pa.Table:
     """The table with decimals of more than 38 digits, which Polars lacks, as text: no digit is lost."""
-    plain = lambda _, column: column.cast(_values(column.type)).cast(pa.string())  # noqa: E731
-    return _as_text(table, lambda column: pa.types.is_decimal256(_values(column.type)), plain)
+    plain = lambda _, column: column.cast(value_type(column.type)).cast(pa.string())  # noqa: E731
+    return _as_text(table, lambda column: pa.types.is_decimal256(value_type(column.type)), plain)
 
 
 def write_text(
@@ -205,11 +188,7 @@ def write_text(
     unfit: Callable[[pa.DataType], bool],
     text_of: Callable[[pa.Table, int], bytes],
 ) -> None:
-    """Write a text format, a slice at a time.
-
-    unfit    whether the format cannot hold a type
-    text_of  the text of a slice, given its number
-    """
+    """Write a text format, a slice at a time."""
 
     def fitting(table: pa.Table) -> pa.Table:
         refuse_distant_dates(table, format_name)
@@ -236,20 +215,13 @@ def has_distant_dates(column: pa.ChunkedArray | pa.Array, *, margin: int = 0) ->
 
     margin  by how many days a time zone may move the ends
     """
-    kind = _values(column.type)
-    if pa.types.is_date32(kind):
-        per_day, integer, margin = 1, pa.int32(), 0
-    elif pa.types.is_date64(kind):
-        per_day, integer, margin = _PER_DAY["ms"], pa.int64(), 0
-    elif pa.types.is_timestamp(kind):
-        per_day, integer, margin = _PER_DAY[kind.unit], pa.int64(), margin * (kind.tz is not None)
-    else:
+    kind = value_type(column.type)
+    if not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
         return False
-    ends = pc.min_max(column.cast(kind).cast(integer)).as_py()
+    per_day = 1 if pa.types.is_date32(kind) else _PER_DAY[kind.unit if pa.types.is_timestamp(kind) else "ms"]
+    margin *= pa.types.is_timestamp(kind) and kind.tz is not None
+    whole = pa.int32() if pa.types.is_date32(kind) else pa.int64()
+    ends = pc.min_max(column.cast(kind).cast(whole)).as_py()
     if ends["min"] is None:
         return False
     return ends["min"] // per_day < _DAY_1 + margin or ends["max"] // per_day > _LAST_DAY - margin
-
-
-def _values(kind: pa.DataType) -> pa.DataType:
-    return kind.value_type if pa.types.is_dictionary(kind) else kind

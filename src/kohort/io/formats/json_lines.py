@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
@@ -17,13 +17,7 @@ from kohort.io.formats import How, Read, Reader, ReadWhole
 from kohort.io.formats.fitting import Slices, by_polars, holds_bytes, write_text
 from kohort.io.json_text import parse_json
 from kohort.io.source_file import SourceFile, open_bytes
-from kohort.late import LateModule
-
-if TYPE_CHECKING:
-    import polars as pl
-else:
-    pl = LateModule("polars")
-
+from kohort.late import pl
 
 WHOLE_NUMBERS = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64)
 
@@ -32,13 +26,9 @@ def read(source: SourceFile, how: How) -> Read:
     """Read JSON lines; types come from all lines, and text that looks like a number or a date stays text."""
     with open_bytes(source) as stream:
         raw = stream.read().removeprefix(_MARK)
-    try:
-        with by_polars("Reading JSON lines"):
-            frame = pl.read_ndjson(io.BytesIO(raw), infer_schema_length=None)
-            refuse_doubled_keys(source, raw.decode(), frame.columns)
-            return Read(frame.with_columns(_within_64_bits(column) for column in frame).to_arrow())
-    except (pl.exceptions.PolarsError, pa.ArrowInvalid):  # their texts quote the file
-        raise InputError(explanation(source, raw)) from None
+    frame = _parsed(source, raw)
+    refuse_doubled_keys(source, raw.decode(), frame.columns)
+    return Read(frame.with_columns(_within_64_bits(column) for column in frame).to_arrow())
 
 
 def write(slices: Slices, path: Path, delimiter: str | None) -> None:
@@ -107,8 +97,7 @@ def open_in_batches(source: SourceFile, how: How) -> Reader:
         refuse_doubled_keys(source, block.decode(), frame.columns, first_line)
         n_records += len(frame)
         for name, kind in frame.schema.items():
-            joined = _joined(schema.get(name, pl.Null()), kind)
-            if joined is None:
+            if (joined := _joined(schema.get(name, pl.Null()), kind)) is None:
                 raise ReadWhole(f"the values of {name!r} are not all of one kind")
             schema[name] = joined
     if odd := [name for name, kind in schema.items() if kind.is_integer() and kind not in WHOLE_NUMBERS]:

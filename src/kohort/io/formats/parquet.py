@@ -85,10 +85,7 @@ def write(slices: Slices, path: Path, delimiter: str | None) -> None:
 
 
 def _with_used_texts(table: pa.Table) -> pa.Table:
-    """The table whose encoded texts have one dictionary each, of the texts in use: no other gets into a file.
-
-    Others may be those of records that are left out.
-    """
+    """The table whose encoded texts have one dictionary each, of the texts in use: others may be secret."""
     for place, column in enumerate(table.columns):
         if not is_not_encoded_text(column.type):
             field = table.schema.field(place)

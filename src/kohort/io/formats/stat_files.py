@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -18,19 +18,7 @@ import pyarrow as pa
 from kohort.data.codebook import Codebook, Value, codebook_of, with_codebook
 from kohort.errors import InputError
 from kohort.extras import missing_package
-from kohort.io.formats import How, Read
-from kohort.io.formats.fitting import (
-    LARGEST_EXACT,
-    Slices,
-    by_polars,
-    has_no_text,
-    is_fine_or_zoned,
-    long_numbers_as_text,
-    refuse_columns,
-    refuse_distant_dates,
-    times_as_text,
-    wide_decimals_as_text,
-)
+from kohort.io.formats import How, Read, fitting
 from kohort.io.source_file import SourceFile
 
 _LONGEST_LABEL = 120  # bytes: SPSS cuts off longer ones
@@ -86,7 +74,9 @@ def _coded_categories(values: pl.Series, book: Codebook, program: Program) -> _C
         if program == "Stata":
             return _CodedColumn(values)
         return _CodedColumn(values.replace(book.code_of_text), labels, list(book.missing), book.measure)
-    free = _free_codes(numbers, book)
+    top, bottom = int(max(numbers)), int(min(numbers))
+    wanted = chain(range(top + 1, top + _FAR), range(bottom - 1, bottom - _FAR, -1))  # above, then below
+    free = (code for code in wanted if not book.means_missing(code))
     code_of: dict[str, Value] = book.code_of_text | dict(zip(new, free))
     other, missing = _missing_as_in(program, book, free)
     code_of = {text: other.get(code, code) for text, code in code_of.items()}
@@ -95,13 +85,6 @@ def _coded_categories(values: pl.Series, book: Codebook, program: Program) -> _C
     labels = {alike[other.get(code, code)]: label for code, label in labels.items()}
     labels |= {code_of[text]: text for text in new}
     return _CodedColumn(_as_codes(values, code_of), labels, missing, book.measure)
-
-
-def _free_codes(numbers: list[Any], book: Codebook) -> Iterator[int]:
-    """Whole numbers that are no codes yet and do not mean missing: above the codes, then below them."""
-    top, bottom = int(max(numbers)), int(min(numbers))
-    wanted = chain(range(top + 1, top + _FAR), range(bottom - 1, bottom - _FAR, -1))
-    return (code for code in wanted if not book.means_missing(code))
 
 
 def _missing_as_in(
@@ -136,9 +119,6 @@ def _as_codes(values: pl.Series, code_of: dict[str, Value]) -> pl.Series:
     return values.replace_strict(code_of, default=None, return_dtype=kind)
 
 
-# SPSS (.sav, .zsav) and Stata (.dta) files, with the labels of their columns and codes.
-
-
 READERS = {"write_sav": "read_sav", "write_dta": "read_dta"}
 
 
@@ -150,11 +130,11 @@ def read(source: SourceFile, how: How) -> Read:
         frame, notes = _as_stored(source, function)
     except ValueError:
         raise InputError(f"{source} is damaged, or not {title}.") from None
-    with by_polars(f"Reading {title}"):
+    with fitting.by_polars(f"Reading {title}"):
         return Read(_meaningful_table(frame, notes))
 
 
-def write(slices: Slices, path: Path, delimiter: str | None) -> None:
+def write(slices: fitting.Slices, path: Path, delimiter: str | None) -> None:
     """Write a file; null text becomes '', since neither program has missing texts."""
     ending = path.suffix.lower()
     if ending == ".dta":
@@ -184,19 +164,18 @@ def _as_stored(path: Path, function: str) -> tuple[pl.DataFrame, Any]:
 
 
 def _coded_for(program: Program, table: pa.Table) -> list[_CodedColumn]:
-    """The table in codes and types that the program has."""
     _pyreadstat()
-    refuse_columns(table.schema, program, has_no_text)
-    refuse_distant_dates(table, program)
-    with by_polars(f"Writing a {program} file"):
-        return _coded_columns(pa.concat_tables(Slices.of(_fitting(table)).plain().tables), program)
+    fitting.refuse_columns(table.schema, program, fitting.has_no_text)
+    fitting.refuse_distant_dates(table, program)
+    with fitting.by_polars(f"Writing a {program} file"):
+        return _coded_columns(pa.concat_tables(fitting.Slices.of(_fitting(table)).plain().tables), program)
 
 
 def _write(coded: list[_CodedColumn], path: Path, function: str, title: str, **options: Any) -> None:
     package, frame = _pyreadstat(), pl.DataFrame([column.values for column in coded])
     options |= {"column_labels": _noted(coded, "label"), "variable_value_labels": _noted(coded, "labels")}
     try:
-        with by_polars(f"Writing a {title} file"):
+        with fitting.by_polars(f"Writing a {title} file"):
             getattr(package, function)(frame, path, **options)
     except (package.ReadstatError, package.PyreadstatError):
         raise InputError(
@@ -204,29 +183,28 @@ def _write(coded: list[_CodedColumn], path: Path, function: str, title: str, **o
             "letters, digits and underscores (at most 32) and must not be reserved words. Is there room on "
             "the disk?"
         ) from None
-    _check_written(frame, path, lambda file: _as_stored(file, READERS[function])[0], title)
+    _check_written(frame, path, READERS[function], title)
 
 
 def _fitting(table: pa.Table) -> pa.Table:
     """The table in types that both programs have: text for what they would round."""
-    return times_as_text(wide_decimals_as_text(long_numbers_as_text(table)), is_fine_or_zoned)
+    return fitting.times_as_text(
+        fitting.wide_decimals_as_text(fitting.long_numbers_as_text(table)), fitting.is_fine_or_zoned
+    )
 
 
 _MILLISECOND = 1.0  # as far as times may be off, in milliseconds: both programs store them as numbers
 
 
-def _check_written(frame: pl.DataFrame, path: Path, read: Callable[[Path], pl.DataFrame], title: str) -> None:
-    """Raise OSError unless the file holds all records and columns, and InputError unless all their values.
-
-    `read` gives the table of the file as the library reads it, or raises ValueError.
-    """
+def _check_written(frame: pl.DataFrame, path: Path, reader: str, title: str) -> None:
+    """Raise OSError unless the file holds all records and columns, and InputError unless all their values."""
     with path.open("rb+") as file:
         os.fsync(file.fileno())
     try:
-        found = read(path)
+        found = _as_stored(path, reader)[0]
     except ValueError:
-        found = None
-    if found is None or found.columns != frame.columns or found.height != frame.height:
+        found = pl.DataFrame()
+    if found.columns != frame.columns or found.height != frame.height:
         raise OSError(errno.EIO, "not all records arrived", str(path))
     for name in frame.columns:
         if not _agree(frame[name], found[name]):
@@ -265,10 +243,7 @@ def _number(column: pl.Series) -> pl.Series:
 
 
 def _meaningful_table(frame: pl.DataFrame, notes: Any) -> pa.Table:
-    """The table of a file: labels in place of codes, whole numbers as such, null where a value is missing.
-
-    frame, notes  as pyreadstat reads them, with the codes that mean missing in place
-    """
+    """The table of a file: labels in place of codes, whole numbers as such, null where a value is missing."""
     arrays, fields = [], []
     for column in frame:
         book = _codebook(column, notes)
@@ -290,9 +265,12 @@ def _codebook(column: pl.Series, notes: Any) -> Codebook:
     labels = notes.variable_value_labels.get(name, {})
     if column.dtype.is_temporal() or not (labels or book.missing):
         return book
-    present = _present(column)
+    occurring = column.to_list() if column.dtype == pl.Object else column.unique().to_list()
+    present = {code for code in occurring if code is not None and code != ""}
     is_missing = {code for code in (*labels, *present) if book.means_missing(code)}
-    categories = _has_categories(book.measure, set(labels) - is_missing, present - is_missing)
+    # categories: it has labels and is no measure, or all its values are labelled
+    labelled, others = set(labels) - is_missing, present - is_missing
+    categories = bool(labelled) and (book.measure in ("nominal", "ordinal") or others <= labelled)
     codes = {*labels, *(present if categories else ())}
     ordered = sorted(codes, key=lambda code: (code in is_missing, isinstance(code, str), code))
     one = len(is_missing) == 1 and not categories and not column.null_count()
@@ -305,21 +283,7 @@ def _codebook(column: pl.Series, notes: Any) -> Codebook:
     )
 
 
-def _present(column: pl.Series) -> set[Any]:
-    """The codes that occur."""
-    codes = column.to_list() if column.dtype == pl.Object else column.unique().to_list()
-    return {code for code in codes if code is not None and code != ""}
-
-
-def _has_categories(measure: str, labelled: set[Any], present: set[Any]) -> bool:
-    """Whether a column holds categories: it has labels and is no measure, or all its values are labelled."""
-    if not labelled:
-        return False
-    return measure in ("nominal", "ordinal") or present <= labelled
-
-
 def _categories(column: pl.Series, book: Codebook) -> pa.Array:
-    """The column as categories in the order of their codes."""
     number = {code: place for place, code in enumerate(book.code_of_text.values())}
     if column.dtype == pl.Object:
         places = pl.Series([number.get(code) for code in column.to_list()], dtype=pl.Int32)
@@ -354,5 +318,5 @@ def _natural(column: pl.Series) -> pl.Series:
     if not column.dtype.is_float():
         return column
     values = column.drop_nulls()
-    whole = len(values) and ((values == values.floor()) & (values.abs() <= LARGEST_EXACT)).all()
+    whole = len(values) and ((values == values.floor()) & (values.abs() <= fitting.LARGEST_EXACT)).all()
     return column.cast(pl.Int64) if whole else column

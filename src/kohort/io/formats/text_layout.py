@@ -7,7 +7,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
@@ -59,7 +59,10 @@ def layout_of(path: Path, how: How) -> Layout:
             f"{path} has a header but no records. If it is a record, pass --no-{how.header_option}."
         )
     if how.header is None:
-        refuse_doubtful_header(records[0], _columns_below(records), str(path), how.header_option)
+        width = len(records[0])
+        some = records[1 : 1 + max(LEAST_HEADER_RECORDS, HEADER_CELLS // width)]  # fewer of many columns
+        below = [[record[place] for record in some if len(record) > place] for place in range(width)]
+        refuse_doubtful_header(records[0], below, str(path), how.header_option)
     refuse_doubles(records[0], str(path))
     return Layout(encoding, delimiter, records[0], blank_lines)
 
@@ -83,13 +86,6 @@ def layout_like(path: Path, first: Layout) -> Layout | None:
     return replace(first, blank_lines=_leading_blank_lines(text))
 
 
-def _columns_below(records: list[list[str]]) -> list[list[str]]:
-    """The cells below the first line, by column; fewer where there are many columns."""
-    width = len(records[0])
-    some = records[1 : 1 + max(LEAST_HEADER_RECORDS, HEADER_CELLS // width)]
-    return [[record[place] for record in some if len(record) > place] for place in range(width)]
-
-
 def open_text(path: Path, encoding: str) -> io.TextIOWrapper:
     """The text of a table, line ends untouched."""
     return io.TextIOWrapper(open_bytes(path), encoding=encoding, newline="")
@@ -104,7 +100,6 @@ def checked_delimiter(delimiter: str) -> str:
 
 
 def _known_encoding(encoding: str) -> str:
-    """Python's name for an encoding of text."""
     try:
         "".encode(encoding)
         return codecs.lookup(encoding).name
@@ -116,27 +111,23 @@ def _known_encoding(encoding: str) -> str:
 
 def detect_encoding(path: Path) -> str:
     """The encoding of a file: by its byte order mark, else UTF-8 if every byte fits, else the likeliest."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    for number, chunk in enumerate(_chunks(path)):
-        marked = next((name for mark, name in BYTE_ORDER_MARKS if chunk.startswith(mark)), None)
-        if number == 0 and marked:
-            return marked
-        if b"\0" in chunk:
-            raise InputError(
-                f"{path} holds zero bytes: it is not text, or it is UTF-16 without a mark. "
-                "If it is text, pass its encoding (--encoding utf-16-le)."
-            )
-        try:
-            decoder.decode(chunk, final=len(chunk) < CHUNK_BYTES)
-        except UnicodeDecodeError:
-            return _likeliest_encoding(path, _non_ascii_lines(chunk, first=number == 0))
-    return "utf-8"
-
-
-def _chunks(path: Path) -> Iterator[bytes]:
+    decoder, first = codecs.getincrementaldecoder("utf-8")(), True
     with open_bytes(path) as stream:
         while chunk := stream.read(CHUNK_BYTES):
-            yield chunk
+            marked = next((name for mark, name in BYTE_ORDER_MARKS if chunk.startswith(mark)), None)
+            if first and marked:
+                return marked
+            if b"\0" in chunk:
+                raise InputError(
+                    f"{path} holds zero bytes: it is not text, or it is UTF-16 without a mark. "
+                    "If it is text, pass its encoding (--encoding utf-16-le)."
+                )
+            try:
+                decoder.decode(chunk, final=len(chunk) < CHUNK_BYTES)
+            except UnicodeDecodeError:
+                return _likeliest_encoding(path, _non_ascii_lines(chunk, first=first))
+            first = False
+    return "utf-8"
 
 
 def _non_ascii_lines(chunk: bytes, *, first: bool) -> bytes:
@@ -177,7 +168,6 @@ def _looks_western(sample: bytes) -> bool:
 
 
 def _sample(path: Path, encoding: str) -> tuple[str, bool]:
-    """The beginning of the text, and whether that is all of it."""
     try:
         with open_text(path, encoding) as stream:
             text = stream.read(SAMPLE_CHARACTERS)
@@ -352,7 +342,6 @@ def _is_kind_of(kinds: Counter[str], kind: str, cells: int) -> bool:
 
 
 def _kinds(cells: list[str]) -> Counter[str]:
-    """How many cells are of each kind; cells that repeat are looked at once."""
     kinds: Counter[str] = Counter()
     for text, count in Counter(cells).items():
         kinds[_kind(text)] += count

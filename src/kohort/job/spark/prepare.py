@@ -14,10 +14,11 @@ import pyarrow as pa
 
 from kohort.algorithms.mondrian.region_records import PeopleView, counts_of_tallies, views_of
 from kohort.data.column import code_column
-from kohort.errors import InputError, UnsupportedError, counted
+from kohort.errors import InputError, UnsupportedError
+from kohort.job.people import refuse_missing_persons
 from kohort.job.prepare import Prepared, prepare
-from kohort.job.spark.coding import PERSON, PERSON_CELLS, cells_batch, counted_values, tallied
-from kohort.problem.promises import ClassCounts, Model, RiskLimit
+from kohort.job.spark.records import PERSON, PERSON_CELLS, cells_batch, counted_values, tallied
+from kohort.problem.promises import Model, RiskLimit
 from kohort.problem.promises.exact import INT64_MAX
 from kohort.problem.units import PeopleElsewhere, SensitiveAttribute
 from kohort.statement import Statement
@@ -29,7 +30,7 @@ from kohort.treatments.identifiers import pseudonyms
 def with_people(frame: Any, name: str, seed: int) -> tuple[Any, int]:
     """The records with a number for the person of each, in PERSON, and how many people there are.
 
-    name  the column that says whose record each is: refused where values are missing, or all are one person
+    Refused where values of the column `name` are missing, or all are one person.
     """
     import pyspark.sql.functions as F
 
@@ -42,11 +43,7 @@ def with_people(frame: Any, name: str, seed: int) -> tuple[Any, int]:
         ).collect()[0]
     if people != numbers:
         raise InputError("Two people have one number, by an unlikely chance. Choose another seed.")
-    if lacking:
-        raise InputError(
-            f"Column {name!r} says whose record it is, and {counted(lacking, 'record has', 'records have')} "
-            "no value there. Fill them in, or leave these records out."
-        )
+    refuse_missing_persons(name, lacking)
     if people == 1:
         raise InputError(
             f"Column {name!r} says whose record it is, and all records are of one person. Name the column "
@@ -76,16 +73,14 @@ def people_of_table(
     with spark_failures("count the people of the table"):
         records = frame.select(PERSON, *map(quoted, columns)).mapInArrow(cells, PERSON_CELLS)
         found = tallied(records, views, 1)
-    spread = {name: _overall(tally.spread()) for name, tally in zip(sensitive, found)}
+    spread = {}  # how often each value occurs in the one class there is
+    for name, tally in zip(sensitive, found):
+        counts = tally.spread()
+        overall = np.zeros(counts.n_values, dtype=counts.count.dtype)
+        overall[counts.value_of] = counts.count
+        spread[name] = overall if int(overall.sum()) <= INT64_MAX else overall.astype(object)
     whole = counts_of_tallies(models, found[len(asked) :])
     return PeopleElsewhere(n_people, dict(zip(models, whole)), spread)
-
-
-def _overall(spread: ClassCounts) -> np.ndarray:
-    """How often each value occurs in the one class there is."""
-    overall = np.zeros(spread.n_values, dtype=spread.count.dtype)
-    overall[spread.value_of] = spread.count
-    return overall if int(overall.sum()) <= INT64_MAX else overall.astype(object)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +99,7 @@ class SparkPrepared(Prepared):
     @property
     def carried(self) -> list[str]:
         """The columns that are published as `frame` has them: also identifiers, as pseudonyms."""
-        return [*self.untouched, *_pseudonym_columns(self.request)]
+        return [*self.untouched, *(n for n, how in self.request.treatments.items() if how == "pseudonym")]
 
     @property
     def published_names(self) -> list[str]:
@@ -112,24 +107,19 @@ class SparkPrepared(Prepared):
         dropped = set(self.roles.dropped(self.request.treatments))
         return [name for name in self.dataset.names if name not in dropped]
 
-    @property
-    def masked(self) -> list[str]:
-        """The columns that are published as a mask."""
-        return [name for name, how in self.request.treatments.items() if how == "mask"]
-
 
 def prepare_on_spark(table: SparkTable, request: Statement) -> SparkPrepared:
     """Prepare a table on a cluster; what a cluster cannot do is refused at once."""
     refuse_on_spark(request)
     plain = prepare(table, request)
     found = SparkPrepared(**{field.name: getattr(plain, field.name) for field in fields(plain)})
-    frame, person, n_people = table.records, plain.roles.only("person"), None
+    frame, person = table.records, plain.roles.only("person")
     if person is not None:
         frame, n_people = with_people(frame, person, request.seed)
-    if n_people is not None and n_people < table.n_records:
-        units = people_of_table(frame, plain.sensitive, request.table_models, n_people)
-        sensitive = {name: replace(s, units=units) for name, s in plain.sensitive.items()}
-        found = replace(found, person=person, sensitive=sensitive, units=units)
+        if n_people < table.n_records:
+            units = people_of_table(frame, plain.sensitive, request.table_models, n_people)
+            sensitive = {name: replace(s, units=units) for name, s in plain.sensitive.items()}
+            found = replace(found, person=person, sensitive=sensitive, units=units)
     return replace(found, frame=_with_pseudonyms(frame, request, table.schema))
 
 
@@ -170,20 +160,16 @@ def _not_there(request: Statement) -> Iterator[str]:
             yield f"the promise {model.name}"
 
 
-def _pseudonym_columns(request: Statement) -> list[str]:
-    """The identifiers that are published as pseudonyms."""
-    return [name for name, how in request.treatments.items() if how == "pseudonym"]
-
-
 def _with_pseudonyms(frame: Any, request: Statement, schema: pa.Schema) -> Any:
     """The records with pseudonyms in the place of identifiers; workers get the key to make them."""
     from pyspark.sql.types import StringType, StructField, StructType
 
-    names = _pseudonym_columns(request)
-    if not names:
+    joins = {n: request.joins.get(n) for n, how in request.treatments.items() if how == "pseudonym"}
+    key = request.key
+    if not joins:
         return frame
-    for name in names:
-        pseudonyms(code_column(name, pa.array([], pa.string())), request.key)  # refused without a key
+    for name in joins:
+        pseudonyms(code_column(name, pa.array([], pa.string())), key)  # refused without a key
         kind = schema.field(name).type
         if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_integer(kind)):
             raise UnsupportedError(
@@ -191,7 +177,7 @@ def _with_pseudonyms(frame: Any, request: Statement, schema: pa.Schema) -> Any:
                 "it first, or use engine: local."
             )
     kinds = [
-        StructField(field.name, StringType() if field.name in names else field.dataType)
+        StructField(field.name, StringType() if field.name in joins else field.dataType)
         for field in frame.schema.fields
     ]
 
@@ -203,6 +189,5 @@ def _with_pseudonyms(frame: Any, request: Statement, schema: pa.Schema) -> Any:
                 columns[name] = made.cast(pa.string())
             yield pa.RecordBatch.from_pydict(columns)
 
-    joins, key = {name: request.joins.get(name) for name in names}, request.key
     with spark_failures("make pseudonyms"):
         return frame.mapInArrow(replaced, StructType(kinds))

@@ -20,14 +20,13 @@ from kohort.data.column import Column
 from kohort.errors import UnsupportedError
 from kohort.job.choose import Choice
 from kohort.job.publish import Published, broken_by, labelled
-from kohort.job.spark.coding import ORIGINAL, PERSON, Coder, counted_values, runs
 from kohort.job.spark.prepare import SparkPrepared
+from kohort.job.spark.records import ORIGINAL, Coder, counted_values, runs
 from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
 from kohort.problem.units import Units
 from kohort.recoding.recoding import Recoding
 from kohort.tables.spark import (
-    ROW,
     SparkParts,
     SparkTable,
     compact_dictionary,
@@ -97,14 +96,9 @@ def dealt(table: pa.Table, number: np.ndarray, keys: Sequence[int], first: int =
     ordered = table.take(pa.array(order)).combine_chunks()
     found = np.flatnonzero(np.diff(start)).tolist()
     records = [packed(_compact(ordered.slice(start[n], start[n + 1] - start[n]))) for n in found]
-    return pa.RecordBatch.from_pydict(
-        {
-            "key": pa.array([keys[n] for n in found], pa.int64()),
-            "number": pa.array(found, pa.int64()),
-            "first": pa.array([first] * len(found), pa.int64()),
-            "records": pa.array(records, pa.binary()),
-        }
-    )
+    numbers = [pa.array(n, pa.int64()) for n in ([keys[n] for n in found], found, [first] * len(found))]
+    names = ["key", "number", "first", "records"]
+    return pa.RecordBatch.from_arrays([*numbers, pa.array(records, pa.binary())], names=names)
 
 
 def dealt_by_class(
@@ -113,8 +107,7 @@ def dealt_by_class(
     """Some published records, all of a class to one part: labels, and places of values beside them."""
     hashed = hashed_rows((labels[name] for name in sorted(labels)), len(beside))
     part = (hashed >> np.uint64(32)) % np.uint64(len(keys))
-    columns = {name: beside.column(name) for name in beside.column_names}
-    return dealt(pa.table({**labels, **columns}), part, keys)
+    return dealt(pa.table({**labels, **dict(zip(beside.column_names, beside.columns))}), part, keys)
 
 
 def _compact(table: pa.Table) -> pa.Table:
@@ -137,57 +130,23 @@ def gathered(batches: Batches) -> Iterator[tuple[int, pa.Table]]:
         yield number, joined_tables([unpacked(records) for _, records in in_order])
 
 
-@dataclass(frozen=True, eq=False)
-class Arrangement:
-    """How the records of a part are put together and ordered.
-
-    names   the published columns
-    masked  those that hide what they held
-    """
-
-    coder: Coder
-    names: Sequence[str]
-    masked: Sequence[str]
-    seed: int
-
-    @classmethod
-    def of(cls, prepared: SparkPrepared) -> Arrangement:
-        """The arrangement of a table that was prepared."""
-        return cls(Coder.of(prepared), prepared.published_names, prepared.masked, prepared.request.seed)
-
-    @property
-    def hidden(self) -> list[str]:
-        """The columns that go along with the published ones, for verification and reports."""
-        originals = [f"{ORIGINAL}{number}" for number in range(len(self.coder.attributes))]
-        return [*originals, ROW, *([PERSON] if self.coder.has_people else [])]
-
-    def kinds(self, frame: Any) -> dict[str, Any]:
-        """The types of all these columns, as Spark takes them; `frame` has the original."""
-        from pyspark.sql.types import LongType, StringType
-
-        kinds = {field.name: field.dataType for field in frame.schema.fields}
-        quasi = [attribute.name for attribute in self.coder.attributes]
-        kinds |= {f"{ORIGINAL}{number}": kinds[name] for number, name in enumerate(quasi)}
-        texts = dict.fromkeys([*quasi, *self.masked], StringType())
-        return kinds | texts | {PERSON: LongType(), ROW: LongType()}
-
-    def parts(self, batches: Batches) -> Iterator[tuple[int, pa.Table]]:
-        """The parts that were dealt out to a partition: published columns, and those that are hidden."""
-        places = self.coder.originals
-        for part, table in gathered(batches):
-            columns: dict[str, Any] = {}
-            for name in [*self.names, *self.hidden]:
-                if name in self.masked:
-                    zeros = pa.array(np.zeros(len(table), dtype=np.uint8))
-                    columns[name] = pa.DictionaryArray.from_arrays(zeros, pa.array([MASK]))
-                elif name in places:
-                    columns[name] = dictionary_of_places(table.column(name).to_numpy(), places[name].given)
-                else:
-                    whole = table.column(name).combine_chunks()
-                    columns[name] = whole if isinstance(whole, pa.Array) else whole.chunk(0)
-            shown = (columns[name] for name in self.names)
-            order = np.argsort(hashed_rows(shown, len(table), self.seed), kind="stable")
-            yield part, pa.table(columns).take(pa.array(order)).combine_chunks()
+def arranged(coder: Coder, batches: Batches) -> Iterator[tuple[int, pa.Table]]:
+    """The parts that were dealt out to a partition, in order: published columns, and hidden ones."""
+    places = coder.originals
+    for part, table in gathered(batches):
+        columns: dict[str, Any] = {}
+        for name in [*coder.shown, *coder.hidden]:
+            if name in coder.masked:
+                zeros = pa.array(np.zeros(len(table), dtype=np.uint8))
+                columns[name] = pa.DictionaryArray.from_arrays(zeros, pa.array([MASK]))
+            elif name in places:
+                columns[name] = dictionary_of_places(table.column(name).to_numpy(), places[name].given)
+            else:
+                whole = table.column(name).combine_chunks()
+                columns[name] = whole if isinstance(whole, pa.Array) else whole.chunk(0)
+        shown = (columns[name] for name in coder.shown)
+        order = np.argsort(hashed_rows(shown, len(table), coder.seed), kind="stable")
+        yield part, pa.table(columns).take(pa.array(order)).combine_chunks()
 
 
 MOST_ROWS, MOST_RECORDS = 2_000_000, 20_000_000
@@ -209,7 +168,7 @@ class GlobalJob:
     withheld: np.ndarray
     keys: Sequence[int]
 
-    def publish(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def publish(self, batches: Batches) -> Batches:
         """The published records, dealt out by class."""
         for table in runs(batches, _AT_ONCE):
             beside = self.coder.beside(table)
@@ -247,7 +206,18 @@ def global_recoding(
         labels[attribute.name] = labelled(shown, np.zeros(len(codes), dtype=bool), null_is_star).to_pylist()
     withheld = np.zeros(0, dtype=np.int64)
     if recoding.withheld.any():
-        _refuse_leaving_out(prepared, problem, recoding, labels)
+        stars = (
+            np.array([label == "*" for label in labels[a.name]], dtype=bool)[a.column.codes]
+            for a in problem.attributes
+        )
+        shown = np.logical_and.reduce(list(stars)) | recoding.withheld
+        size = prod(len(attribute.column.texts) for attribute in prepared.attributes)
+        broken = broken_by(problem.models, problem.sensitive, Units(), shown)
+        if size > _LARGEST_KEY or broken or prepared.request.suppressed == "drop":
+            raise UnsupportedError(
+                "The Spark engine does not leave out records, which withheld ones would have to be here. Set "
+                f"suppression: 0, choose {of_any_size()}, or use engine: local."
+            )
         rows = [attribute.column.codes[recoding.withheld] for attribute in problem.attributes]
         withheld = np.unique(row_numbers(prepared.attributes, rows))
     return GlobalJob(coder, labels, withheld, keys), recoding
@@ -294,20 +264,3 @@ def of_any_size() -> str:
 def _coded(column: Column, codes: np.ndarray) -> Column:
     """A column of other records with the same values."""
     return Column(column.name, column.kind, codes, column.texts, column.numbers, column.listed, column.apart)
-
-
-def _refuse_leaving_out(
-    prepared: SparkPrepared, problem: Problem, recoding: Recoding, labels: Mapping[str, Sequence[str | None]]
-) -> None:
-    """Refuse where withheld records would have to be left out, and where they cannot be told apart."""
-    size = prod(len(attribute.column.texts) for attribute in prepared.attributes)
-    starred = np.ones(problem.n_records, dtype=bool)
-    for attribute in problem.attributes:
-        is_star = np.array([label == "*" for label in labels[attribute.name]], dtype=bool)
-        starred &= is_star[attribute.column.codes]
-    broken = broken_by(problem.models, problem.sensitive, Units(), starred | recoding.withheld)
-    if size > _LARGEST_KEY or broken or prepared.request.suppressed == "drop":
-        raise UnsupportedError(
-            "The Spark engine does not leave out records, which withheld ones would have to be here. Set "
-            f"suppression: 0, choose {of_any_size()}, or use engine: local."
-        )

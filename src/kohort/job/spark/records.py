@@ -1,7 +1,8 @@
-"""The records of a table on a cluster, as `cut_regions` asks for them: passes over coded blocks.
+"""Records of a table on a cluster in codes, and passes over them, as `cut_regions` asks for them.
 
-What comes back to the driver are counts by region and value, never records; samples are searched where they
-are.
+They are in blocks of consecutive records, a few bytes for each cell. What comes back to the driver are counts
+by region and value, never records; samples are searched where they are. People with several records are
+counted exactly: who has what is dealt out by person.
 """
 
 from __future__ import annotations
@@ -9,18 +10,20 @@ from __future__ import annotations
 import pickle
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from kohort.algorithms.compact_rows import compact_leaves
 from kohort.algorithms.mondrian.cut_regions import Lent, RegionRules
 from kohort.algorithms.mondrian.region_cuts import BinCounts
 from kohort.algorithms.mondrian.region_records import (
     Block,
     Borrowing,
     Lending,
+    PeopleView,
     Question,
     Questions,
     RegionTree,
@@ -32,22 +35,174 @@ from kohort.algorithms.mondrian.region_records import (
     stride_of,
     views_of,
 )
-from kohort.job.spark.coding import (
-    BLOCKS,
-    PERSON_CELLS,
-    Coder,
-    blocks_in,
-    cells_batch,
-    coded_blocks,
-    numbers_batch,
-    tallied,
-)
-from kohort.problem.promises import ClassCounts
-from kohort.tables.spark import ROW, quoted
-from kohort.tables.spark_session import give_up, spark_failures
+from kohort.data.column import Column
+from kohort.data.compact_column import CountedColumn, smallest_type
+from kohort.problem.attribute import Attribute
+from kohort.problem.promises import ClassCounts, PeopleTally, PersonCells
+from kohort.problem.units import SensitiveAttribute
+from kohort.tables.spark import ROW, one_thread, packed, quoted
+from kohort.tables.spark_session import spark_failures
 
+if TYPE_CHECKING:
+    from kohort.job.spark.prepare import SparkPrepared
+
+PERSON = "_kohort_person"
+ORIGINAL = "_kohort_original_"
+PERSON_CELLS = "view long, class long, person long, value long, n long"
+_BLOCKS = "first long, block binary, beside binary"
+_FOUND = "node long, found binary"
 _LEAST_BLOCK, _MOST_BLOCKS = 1 << 16, 1 << 10
 Batches = Iterator[pa.RecordBatch]
+
+
+@dataclass(frozen=True, eq=False)
+class Coder:
+    """Codes the records of a table whose values were counted.
+
+    names       the columns that are needed, and `shown` those that are published
+    sensitive   the counted columns that are published as they are; models look at those that are `asked`
+    others      the other columns that are published as they are
+    masked      those that hide what they held
+    has_people  whether there is a column PERSON
+    """
+
+    attributes: tuple[Attribute, ...]
+    sensitive: tuple[CountedColumn, ...]
+    asked: frozenset[str]
+    others: tuple[str, ...]
+    shown: tuple[str, ...]
+    masked: tuple[str, ...]
+    has_people: bool
+    seed: int
+
+    @classmethod
+    def of(cls, prepared: SparkPrepared) -> Coder:
+        """The coder of a table that was prepared."""
+        shown = tuple(prepared.published_names)
+        return cls(
+            attributes=prepared.attributes,
+            sensitive=tuple(map(counted_values, prepared.sensitive.values())),
+            asked=frozenset(m.attribute for m in prepared.problem.models if m.attribute),
+            others=tuple(n for n in shown if n in prepared.carried and n not in prepared.sensitive),
+            shown=shown,
+            masked=tuple(name for name, how in prepared.request.treatments.items() if how == "mask"),
+            has_people=prepared.person is not None,
+            seed=prepared.request.seed,
+        )
+
+    @property
+    def looked_at(self) -> tuple[CountedColumn, ...]:
+        """The sensitive columns that models look at."""
+        return tuple(column for column in self.sensitive if column.name in self.asked)
+
+    @property
+    def names(self) -> list[str]:
+        found = [attribute.name for attribute in self.attributes]
+        found += [*(column.name for column in self.sensitive), *self.others]
+        return [*found, *([PERSON] if self.has_people else [])]
+
+    @property
+    def originals(self) -> dict[str, CountedColumn]:
+        """The columns of a table of `beside` that hold places of values, and what these are places in."""
+        found = {f"{ORIGINAL}{n}": counted_values(a) for n, a in enumerate(self.attributes)}
+        return found | {column.name: column for column in self.sensitive}
+
+    @property
+    def hidden(self) -> list[str]:
+        """The columns that go along with the published ones, for verification and reports."""
+        originals = [f"{ORIGINAL}{number}" for number in range(len(self.attributes))]
+        return [*originals, ROW, *([PERSON] if self.has_people else [])]
+
+    def kinds(self, frame: Any) -> dict[str, Any]:
+        """The types of published and hidden columns, as Spark takes them; `frame` has the original."""
+        from pyspark.sql.types import LongType, StringType
+
+        kinds = {field.name: field.dataType for field in frame.schema.fields}
+        quasi = [attribute.name for attribute in self.attributes]
+        kinds |= {f"{ORIGINAL}{number}": kinds[name] for number, name in enumerate(quasi)}
+        texts = dict.fromkeys([*quasi, *self.masked], StringType())
+        return kinds | texts | {PERSON: LongType(), ROW: LongType()}
+
+    def beside(self, table: pa.Table | pa.RecordBatch) -> pa.Table:
+        """The records: places of the values that were counted, the other columns as they are, and numbers."""
+        columns: dict[str, Any] = {}
+        for name, column in self.originals.items():
+            places = column.places_of(table.column(column.name))
+            columns[name] = pa.array(places.astype(smallest_type(len(column.values))))
+        columns |= {name: table.column(name) for name in (*self.others, ROW)}
+        return pa.table(columns | ({PERSON: table.column(PERSON)} if self.has_people else {}))
+
+    def block(self, first: int, beside: pa.Table) -> Block:
+        """The consecutive records of such a table, in codes."""
+        codes = (
+            counted_values(a).codes[beside.column(f"{ORIGINAL}{n}").to_numpy()]
+            for n, a in enumerate(self.attributes)
+        )
+        rows = compact_leaves(self.attributes, codes, beside.num_rows)
+        sensitive = {c.name: c.codes[beside.column(c.name).to_numpy()] for c in self.looked_at}
+        return Block(first, rows, sensitive, beside.column(PERSON).to_numpy() if self.has_people else None)
+
+
+def counted_values(counted: Attribute | SensitiveAttribute | Column) -> CountedColumn:
+    """The column of an attribute, or a column, whose values were counted."""
+    column = counted if isinstance(counted, Column) else counted.column
+    assert isinstance(column, CountedColumn)
+    return column
+
+
+def runs(batches: Batches, size: int) -> Iterator[pa.Table]:
+    """Tables of up to `size` records with consecutive numbers."""
+    waiting: list[pa.RecordBatch] = []
+    held, following = 0, -1
+    for batch in batches:
+        number = batch.column(ROW).to_numpy()
+        breaks = np.flatnonzero(np.diff(number) != 1) + 1
+        for start, end in zip([0, *breaks], [*breaks, len(number)]):
+            if start == end:
+                continue
+            if waiting and (number[start] != following or held + end - start > size):
+                yield pa.Table.from_batches(waiting)
+                waiting, held = [], 0
+            waiting.append(batch.slice(start, end - start))
+            held, following = held + end - start, number[end - 1] + 1
+    if waiting:
+        yield pa.Table.from_batches(waiting)
+
+
+def numbers_batch(**columns: np.ndarray) -> pa.RecordBatch:
+    """Whole numbers as Spark takes them."""
+    return pa.RecordBatch.from_pydict({n: pa.array(found.astype(np.int64)) for n, found in columns.items()})
+
+
+def cells_batch(view: int, cells: PersonCells, people: np.ndarray) -> pa.RecordBatch:
+    """What people have in some records, as Spark takes it; `people` are those that the cells number."""
+    found = {"view": np.full(len(cells.records), view), "class": cells.class_of}
+    person, value = people[cells.person_of], cells.value_of
+    return numbers_batch(**found, person=person, value=value, n=cells.records)
+
+
+def tallied(cells: Any, views: Sequence[PeopleView], n_classes: int) -> list[PeopleTally]:
+    """The people of all classes by value, for each view, given a dataframe of what they have.
+
+    All that a person has is brought to one place. What comes to the driver is a row for each view, class,
+    value and number of records that somebody has: it does not grow with the number of people.
+    """
+    import pyspark.sql.functions as F
+    from pyspark.sql import Window
+
+    whose, order = ["view", "class", "person"], ["view", "class", "value", "total"]
+    of_values = cells.repartition(*whose).groupBy(*whose, "value").agg(F.sum("n").alias("n"))
+    total = F.sum("n").over(Window.partitionBy(*whose)).alias("total")
+    kinds = of_values.select("view", "class", "value", "n", total).groupBy(*order)
+    found = kinds.agg(F.count("*").alias("people"), F.sum("n").alias("records")).toArrow()
+    view, *columns = (
+        column.to_numpy() for column in found.sort_by([(n, "ascending") for n in order]).columns
+    )
+    tallies = []
+    for place, asked in enumerate(views):
+        class_of, value_of, of_person, people, records = (column[view == place] for column in columns)
+        tallies.append(PeopleTally(class_of, value_of, of_person, people, records, n_classes, asked.n_values))
+    return tallies
 
 
 class SparkRecords:
@@ -63,22 +218,28 @@ class SparkRecords:
         self._counted: dict[int, tuple[Question, np.ndarray]] = {}
         self._firsts = np.zeros(0, dtype=np.int64)
         size = max(_LEAST_BLOCK, -(-n_records // _MOST_BLOCKS))
-        columns = [*map(quoted, coder.names), ROW]
+
+        def code(batches: Batches) -> Batches:
+            for table in runs(batches, size):
+                beside = coder.beside(table)
+                block = coder.block(table.column(ROW)[0].as_py(), beside)
+                cells = [pickle.dumps(block, protocol=5), packed(beside)]
+                arrays = [pa.array([block.first], pa.int64()), *(pa.array([c], pa.binary()) for c in cells)]
+                yield pa.RecordBatch.from_arrays(arrays, names=["first", "block", "beside"])
+
         with spark_failures("code the records"):
-            self.blocks = frame.select(*columns).mapInArrow(coded_blocks(coder, size), BLOCKS)
+            self.blocks = frame.select(*map(quoted, coder.names), ROW).mapInArrow(code, _BLOCKS)
             if hold:  # on disk: a partition may have more bytes than there is memory to spare
                 self.blocks = self.blocks.persist(StorageLevel.DISK_ONLY)
-
-    def release(self) -> None:
-        """Let Spark give up the blocks."""
-        give_up(self.blocks)
 
     def _pass(self, look: Callable[[Block], Iterable[pa.RecordBatch]], schema: str) -> Any:
         """A dataframe of what a function finds in the blocks, without what is beside them."""
 
         def found(batches: Batches) -> Batches:
-            for block in blocks_in(batches):
-                yield from look(block)
+            one_thread()
+            for batch in batches:
+                for block in batch.column("block"):
+                    yield from look(pickle.loads(block.as_buffer()))
 
         return self.blocks.select("first", "block").mapInArrow(found, schema)
 
@@ -94,16 +255,13 @@ class SparkRecords:
     def best_cuts(self, tree: RegionTree, sizes: Mapping[int, int]) -> dict[int, np.recarray]:
         rules = self.rules
         tables, limits, n_cuts = rules.tables, rules.rules, rules.n_cuts
-        nodes = list(sizes)
-        before = self._before(tree, nodes)
-        strides = [stride_of(n) for n in sizes.values()]
+        before = self._before(tree, list(sizes))
+        strides = {node: stride_of(n) for node, n in sizes.items()}
 
         def samples(block: Block) -> Iterator[pa.RecordBatch]:
             earlier = before.get(block.first)
-            chosen = {
-                node: (block.first if earlier is None else int(earlier[place]), strides[place])
-                for place, node in enumerate(nodes)
-            }
+            first = [block.first] * len(strides) if earlier is None else earlier.tolist()
+            chosen = {node: (n, stride) for n, (node, stride) in zip(first, strides.items())}
             yield _batch((sample.node, sample) for sample in block.samples(tree, chosen))
 
         def search(table: pa.Table) -> pa.Table:
@@ -115,7 +273,7 @@ class SparkRecords:
         with spark_failures("cut the table into regions"):
             parts = self._pass(samples, _FOUND).groupBy("node")
             found = parts.applyInArrow(search, _FOUND).toArrow().to_pydict()
-        cuts = {node: pickle.loads(piece) for node, piece in zip(found["node"], found["found"])}
+        cuts = dict(zip(found["node"], map(pickle.loads, found["found"])))
         return {node: cuts[node] for node in sizes}
 
     def _before(self, tree: RegionTree, nodes: list[int]) -> dict[int, np.ndarray]:
@@ -127,14 +285,10 @@ class SparkRecords:
         if tree.n_nodes == 1:
             return {}
         derived = sizes_of_children(tree, counted)
-        unknown = [node for node in nodes if node not in derived]
-        derived |= self._sizes_by_block(tree, unknown) if unknown else {}
+        if unknown := [node for node in nodes if node not in derived]:
+            derived |= dict(zip(unknown, self._by_block(lambda block: block.sizes(tree)[unknown]).T))
         in_block = np.stack([derived[node] for node in nodes], axis=1)
         return dict(zip(self._firsts.tolist(), np.cumsum(in_block, axis=0) - in_block))
-
-    def _sizes_by_block(self, tree: RegionTree, nodes: list[int]) -> dict[int, np.ndarray]:
-        """Per region, how many of its records are in each block."""
-        return dict(zip(nodes, self._by_block(lambda block: block.sizes(tree)[nodes]).T))
 
     def _by_block(self, look: Callable[[Block], np.ndarray]) -> np.ndarray:
         """The numbers that a function finds in each block, blocks in the order of the table."""
@@ -165,21 +319,18 @@ class SparkRecords:
             for which, (keys, times) in enumerate(questions.count(tree, block, n_values).values()):
                 yield numbers_batch(which=np.full(len(keys), which), key=keys, n=times)
 
-        with spark_failures("count the records of regions"):
-            parts = self._pass(counts, "which long, key long, n long").groupBy("which", "key")
-            summed = parts.agg(F.sum("n").alias("n")).toArrow()
-        columns = (summed.column(name).to_numpy() for name in ("which", "key", "n"))
-        found = _bin_counts(questions, n_values, *columns)
-        return self._with_people(tree, questions, found) if self.coder.has_people else found
-
-    def _with_people(self, tree: RegionTree, questions: Questions, found: list[BinCounts]) -> list[BinCounts]:
-        """The counts together with the different people of each bin, counted exactly."""
-        import pyspark.sql.functions as F
-
         def people(block: Block) -> Iterator[pa.RecordBatch]:
             keys, persons = questions.people(tree, block)
             yield numbers_batch(key=keys, person=persons)
 
+        with spark_failures("count the records of regions"):
+            parts = self._pass(counts, "which long, key long, n long").groupBy("which", "key")
+            summed = parts.agg(F.sum("n").alias("n")).toArrow()
+        found = _bin_counts(
+            questions, n_values, *(summed.column(n).to_numpy() for n in ("which", "key", "n"))
+        )
+        if not self.coder.has_people:
+            return found
         with spark_failures("count the people of regions"):
             parts = self._pass(people, "key long, person long").groupBy("key")
             counted = parts.agg(F.count_distinct("person").alias("n")).toArrow()
@@ -208,17 +359,19 @@ class SparkRecords:
                     values = {name: block.sensitive[name][places] for name in names}
                     yield node, (block.number[places], values)
 
-        pieces = self._found("find the first records of regions", first)
-        return {node: _first_of(pieces[node], lending[node][2]) for node in lending}
+        found = self._found("find the first records of regions", first)
+        lent: dict[int, Lent] = {}
+        for node, (_, _, n_lent) in lending.items():
+            numbers, values = zip(*found[node])
+            order = np.argsort(np.concatenate(numbers))[:n_lent]
+            first_values = {name: np.concatenate([piece[name] for piece in values])[order] for name in names}
+            lent[node] = np.concatenate(numbers)[order], first_values
+        return lent
 
     def records_to_borrow(self, tree: RegionTree, asked: Sequence[Borrowing]) -> dict[int, int]:
-        pieces = self._found(
-            "find the first people of regions", lambda block: block.first_people(tree, asked)
-        )
+        doing = "find the first people of regions"
+        pieces = self._found(doing, lambda block: block.first_people(tree, asked))
         return {question.node: records_to_borrow(pieces[question.node], question.k) for question in asked}
-
-
-_FOUND = "node long, found binary"
 
 
 def _batch(found: Iterable[tuple[int, Any]]) -> pa.RecordBatch:
@@ -254,11 +407,3 @@ def _bin_counts(
             of_part[name] = (bins[here] - start, values[here], times[here])
         found.append(BinCounts(sizes[start:end], of_part))
     return found
-
-
-def _first_of(pieces: list[Lent], n_lent: int) -> Lent:
-    """The first records of all that were found, and their values."""
-    number = np.concatenate([piece[0] for piece in pieces])
-    order = np.argsort(number)[:n_lent]
-    values = {name: np.concatenate([piece[1][name] for piece in pieces])[order] for name in pieces[0][1]}
-    return number[order], values

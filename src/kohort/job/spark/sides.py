@@ -15,11 +15,10 @@ import pyarrow as pa
 
 from kohort.data.column import Column
 from kohort.data.compact_column import CountedColumn
-from kohort.data.domain import STAR
 from kohort.errors import UnsupportedError
-from kohort.job.sides import BeforeAfter, Classes, RecordCodes, Side, SizeCounts
-from kohort.job.spark.coding import ORIGINAL, PERSON, counted_values
+from kohort.job.sides import BeforeAfter, Classes, RecordCodes, Side, SizeCounts, starred
 from kohort.job.spark.publish import PublishedThere
+from kohort.job.spark.records import ORIGINAL, PERSON, counted_values
 from kohort.problem.attribute import Attribute
 from kohort.problem.units import People, Units
 from kohort.tables.spark import (
@@ -76,6 +75,9 @@ class PartReader:
         )
         labels = tuple(column.part(table.column(column.name)) for column in self.labels if published)
         n, people, units = table.num_rows, None, Units()
+        withheld = np.zeros(n, dtype=bool)
+        if self.withheld and labels:
+            withheld = starred(labels)
         if self.has_people:
             people, persons = np.unique(table.column(PERSON).to_numpy(), return_inverse=True)
             units = People(persons)
@@ -84,18 +86,12 @@ class PartReader:
             labels=labels,
             sensitive=tuple(column.part(table.column(column.name)) for column in self.sensitive),
             rows=np.arange(n),
-            withheld=self._withheld(labels, n),
+            withheld=withheld,
             n_records=n,
             units=units,
             numbers=table.column(ROW).to_numpy() if published else None,
         )
         return Part(sides, people)
-
-    def _withheld(self, labels: Sequence[Column], n: int) -> np.ndarray:
-        if not (self.withheld and labels):
-            return np.zeros(n, dtype=bool)
-        starred = [np.array([text == STAR for text in column.texts])[column.codes] for column in labels]
-        return np.logical_and.reduce(starred)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -129,8 +125,7 @@ class CountedSides(BeforeAfter):
     def classes_before(self, attributes: Sequence[int]) -> Classes:
         return self._classes([], 0, None)
 
-    def classes_after(self, attributes: Sequence[int]) -> Classes:
-        return self._classes([], 0, None)
+    classes_after = classes_before
 
     def _tally(self, count: Callable[[BeforeAfter], T], unite: Callable[[Sequence[T]], T], by: Side) -> T:
         with spark_failures("count the classes"):

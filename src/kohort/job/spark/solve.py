@@ -18,19 +18,17 @@ from kohort.algorithms.uniting.counting_people import kept_by_whole_table
 from kohort.errors import UnsupportedError, counted
 from kohort.job.choose import Choice, choose
 from kohort.job.publish import labelled
-from kohort.job.spark.coding import ORIGINAL, PERSON, counted_values
 from kohort.job.spark.prepare import SparkPrepared
 from kohort.job.spark.publish import (
     DEALT,
     LABELS,
-    Arrangement,
     dealt,
     dealt_by_class,
     gathered,
     global_recoding,
     of_any_size,
 )
-from kohort.job.spark.records import SparkRecords
+from kohort.job.spark.records import ORIGINAL, PERSON, Coder, SparkRecords, counted_values
 from kohort.kernels.compile_time import compile_clock
 from kohort.problem.encoding.coded import Coded
 from kohort.problem.problem import Problem
@@ -39,7 +37,7 @@ from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
 from kohort.statement import Statement
 from kohort.tables.spark import ROW, joined_tables, one_thread, partition_keys, quoted, sorted_by, unpacked
-from kohort.tables.spark_session import spark_failures
+from kohort.tables.spark_session import give_up, spark_failures
 
 _REGION = "_kohort_region"
 Batches = Iterator[pa.RecordBatch]
@@ -130,9 +128,8 @@ def _joined_regions(
         return solved[0]
     kinds = pa.schema([(name, LABELS) for name in solved[0][0]])  # codes of one type
     labels = joined_tables([pa.table(found).cast(kinds) for found, _ in solved])
-    return {name: labels.column(name).chunk(0) for name in labels.column_names}, joined_tables(
-        [records for _, records in solved]
-    )
+    records = joined_tables([records for _, records in solved])
+    return {name: labels.column(name).chunk(0) for name in labels.column_names}, records
 
 
 def labels_of(problem: Problem, groups: Groups, null_is_star: bool) -> dict[str, pa.DictionaryArray]:
@@ -243,7 +240,7 @@ class Made:
     """
 
     pieces: Any
-    arrangement: Arrangement
+    coder: Coder
     notes: tuple[str, ...]
     recoding: Recoding
     was_cut: bool
@@ -260,22 +257,22 @@ def solve_on_spark(
     n_parts = -(-prepared.problem.n_records // _PER_PART)  # the same on any number of executors
     with spark_failures("deal out the records"):
         keys = partition_keys(prepared.frame.sparkSession, n_parts)
-    arrangement = Arrangement.of(prepared)
+    coder = Coder.of(prepared)
     if issubclass(ALGORITHMS[choice.name].recoding, Groups):
-        return _made_in_regions(prepared, choice, arrangement, keys, Run(progress=progress), held)
+        return _made_in_regions(prepared, choice, coder, keys, Run(progress=progress), held)
     limited = Run(time_limit=prepared.request.time_limit)
-    job, recoding = global_recoding(prepared, choice, arrangement.coder, keys, limited)
+    job, recoding = global_recoding(prepared, choice, coder, keys, limited)
     notes = ("Made on a cluster by Spark: one map for each column, found on the distinct rows.",)
     with spark_failures("publish the records"):
-        records = prepared.frame.select(*map(quoted, arrangement.coder.names), ROW)
+        records = prepared.frame.select(*map(quoted, coder.names), ROW)
         made = records.mapInArrow(job.publish, DEALT).repartition(len(keys), "key")
-    return Made(made, arrangement, notes, recoding, limited.was_cut)
+    return Made(made, coder, notes, recoding, limited.was_cut)
 
 
 def _made_in_regions(
     prepared: SparkPrepared,
     choice: Choice,
-    arrangement: Arrangement,
+    coder: Coder,
     keys: Sequence[int],
     run: Run,
     held: ExitStack,
@@ -287,15 +284,20 @@ def _made_in_regions(
     rules = RegionRules(problem, strict=strict, widest=parameters.get("choose") == "range")
     largest = _largest_region(choice, prepared)
     cut = problem.n_records > largest
-    records = SparkRecords(prepared.frame, arrangement.coder, rules, problem.n_records, hold=cut)
-    held.callback(records.release)
+    records = SparkRecords(prepared.frame, coder, rules, problem.n_records, hold=cut)
+    held.callback(give_up, records.blocks)
     regions = Regions(RegionTree.of_one_region(), {0: problem.n_records})
     if cut:
         regions = cut_regions(records, rules, problem.n_records, largest, run)
     n_regions, units = len(regions.sizes), units_of(regions, largest)
     notes = [f"Made on a cluster by Spark, in {counted(n_regions, 'region')}."]
-    seconds = None if algorithm.in_regions else _seconds(prepared, algorithm, n_regions)
-    if seconds is not None:
+    asked = prepared.request.time_limit
+    limit = algorithm.own_time_limit if asked is None else asked
+    seconds: float | None = None  # of a region: its part of all
+    if limit is not None and not algorithm.in_regions:
+        seconds = (
+            limit * min(prepared.frame.sparkSession.sparkContext.defaultParallelism, n_regions) / n_regions
+        )
         notes.append(
             f"Every region was searched for at most {seconds:.3g} s. The same input, spec, version and seed "
             "may give another release next time, or on another cluster."
@@ -309,7 +311,7 @@ def _made_in_regions(
         unit_keys=partition_keys(prepared.frame.sparkSession, int(units.max()) + 1),
         keys=keys,
         null_is_star=prepared.request.nulls == "star",
-        has_people=arrangement.coder.has_people,
+        has_people=coder.has_people,
         seconds=seconds,
     )
     with spark_failures("solve and publish the regions"):
@@ -317,17 +319,9 @@ def _made_in_regions(
         solved = dealt.repartition(len(job.unit_keys), "key").mapInArrow(job.solve, DEALT)
         made = solved.repartition(len(job.keys), "key")
     nobody = Groups(np.zeros(0, dtype=np.int32))
-    return Made(made, arrangement, tuple(notes), nobody, seconds is not None, n_regions)
+    return Made(made, coder, tuple(notes), nobody, seconds is not None, n_regions)
 
 
 def _largest_region(choice: Choice, prepared: SparkPrepared) -> int:
     """How many records a region may have, that the algorithm solves in reasonable time and memory."""
     return int(min(prepared.dataset.records_per_region, ALGORITHMS[choice.name].largest_region))
-
-
-def _seconds(prepared: SparkPrepared, algorithm: type[Algorithm], n_regions: int) -> float | None:
-    """The time limit of a region: its part of what is asked for, or of the algorithm's own."""
-    asked, own = prepared.request.time_limit, algorithm.own_time_limit
-    limit = own if asked is None else asked
-    at_once = min(prepared.frame.sparkSession.sparkContext.defaultParallelism, n_regions)
-    return None if limit is None else limit * at_once / n_regions

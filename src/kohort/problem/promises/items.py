@@ -15,6 +15,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -154,16 +155,12 @@ class ItemInference(Promise):
         return self.asked - Fraction(int(self.strict), self.asked.denominator * max(n_records, 1))
 
 
-def _items_or_none(model: str, name: str, value: object) -> tuple[str, ...]:
+def _items(model: str, name: str, value: object, *, least: int = 0) -> tuple[str, ...]:
     if isinstance(value, Sequence) and not isinstance(value, str):
         texts = tuple(dict.fromkeys(value))
-        if all(isinstance(text, str) and text for text in texts):
+        if len(texts) >= least and all(isinstance(text, str) and text for text in texts):
             return texts
     raise InputError(f"The {name!r} parameter of {model} must be a list of items, as texts.")
-
-
-def _items(model: str, name: str, value: object) -> tuple[str, ...]:
-    return _items_or_none(model, name, value or None)
 
 
 @dataclass(frozen=True)
@@ -191,7 +188,7 @@ class ItemConfidence(ItemInference):
     leaves = "whoever knows sensitive items already"
     typical = "limit: 0.5"
     limited_by = "limit"
-    sensitive: Annotated[Sequence[str], Read(_items_or_none)] = ()
+    sensitive: Annotated[Sequence[str], Read(_items)] = ()
     limit: Confidence = 0
     m: AtLeastOne = 0
     attribute: str = ""
@@ -252,7 +249,7 @@ class RhoUncertainty(ItemInference):
     strict = True
     knows_sensitive = True
     attribute = ""
-    sensitive: Annotated[Sequence[str], Read(_items)]
+    sensitive: Annotated[Sequence[str], Read(partial(_items, least=1))]
     rho: Confidence
     m: AtLeastOne = 0
 

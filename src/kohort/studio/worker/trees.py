@@ -14,7 +14,7 @@ from kohort.data.hierarchies.checks import check
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError
 from kohort.io.hierarchies import HierarchyFile, read_hierarchy, write_hierarchy
-from kohort.job.items import DEFAULT_HIERARCHY, build_item_hierarchy
+from kohort.job.columns import DEFAULT_HIERARCHY, build_item_hierarchy
 from kohort.studio.trees import Node, as_spec
 from kohort.studio.worker.workplace import Items, Source, Workplace
 
