@@ -43,8 +43,8 @@ def build(asked: Build, output: Output) -> None:
     with outputs.drafts() as draft_of:
         write_hierarchy(tree, draft_of[out])
     size = {"leaves": len(tree.leaves), "height": tree.height}
-    spec = builder.to_spec()
-    output.result({"file": str(out), "column": column, "hierarchy": spec, "why": why or None, **size})
+    said = {"file": str(out), "column": column, "hierarchy": builder.to_spec(), "why": why or None}
+    output.result(said | size)
     leaves, height = counted(size["leaves"], "leaf", "leaves"), counted(size["height"], "level")
     lines = [
         *([why] if why else []),

@@ -37,12 +37,8 @@ def risk(asked: Risk, output: Output) -> None:
         return
     with output.progress(time_limit=read.time_limit) as progress:
         known = None if asked.known is None else [name.strip() for name in asked.known.split(",")]
-        attack = {
-            "known": known,
-            "threshold": asked.threshold,
-            "targets": asked.targets,
-            **population_of(asked),
-        }
+        attack = {"known": known, "threshold": asked.threshold, "targets": asked.targets}
+        attack |= population_of(asked)
         request, origin = with_files(read, beside=beside), Origin(shape=read.shape)
         release = release_file(source, request, progress, events=asked.events, origin=origin, reading=asked)
         facts = release.risk(**attack, seed=asked.seed, progress=progress)
