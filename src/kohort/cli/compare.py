@@ -83,14 +83,10 @@ def _figures(rows: list[dict[str, Any]], swept: list[str]) -> Table:
             row["made_by"],
             *("" if row[name] is None else str(row[name]) for name in names),
             f"{row['loss']:.4f}",
-            *(_share(row[name]) for name in shares),
+            *("" if row[name] is None else f"{round(row[name], 6) + 0:.1%}" for name in shares),  # no -0.0%
             f"{row['cpu_seconds']:.1f}",
             "" if row["memory_mb"] is None else f"{row['memory_mb']:.0f} MB",
         )
         for row in done
     ]
     return table([Column("algorithm", no_wrap=True), *figures], cells, figures=figures)
-
-
-def _share(value: float | None) -> str:
-    return "" if value is None else f"{round(value, 6) + 0:.1%}"  # no -0.0%

@@ -224,11 +224,11 @@ def hierarchies_by_column(
     if not names:
         raise InputError("Name the quasi_identifiers: the columns that others may know.")
     given = quasi_identifiers if isinstance(quasi_identifiers, Mapping) else dict.fromkeys(names)
-    return {name: _tree(given[name]) for name in names}
-
-
-def _tree(source: Any) -> Any:
-    return hierarchy_of(source.said.get("hierarchy") if isinstance(source, ColumnWords) else source)
+    sources = ((name, given[name]) for name in names)
+    return {
+        name: hierarchy_of(of.said.get("hierarchy") if isinstance(of, ColumnWords) else of)
+        for name, of in sources
+    }
 
 
 def _promises(privacy: Sequence[Promise] | Promise, k: int | None) -> tuple[Promise, ...]:

@@ -111,7 +111,9 @@ def read_written(content: Any, *, name: str = "spec", lines: Mapping[Where, int]
     for key, declared in OPTION_KEYS.items():
         if key in content:
             found[key] = reader.told((key,), partial(declared.check_written, content[key]))
-    found["algorithm"] = _algorithm(reader, content, found)
+    if name := found.get("algorithm", OPTION_KEYS["algorithm"].default):
+        make = partial(_with_parameters, name, content.get("parameters") or {})
+        found["algorithm"] = reader.told(("parameters",), make)
     found |= _parts(
         reader, {key: value for key, value in content.items() if key in PARTS and value is not None}
     )
@@ -186,12 +188,6 @@ def _baskets(reader: Reader, content: Any, columns: dict[str, Column]) -> dict[s
     column = Column("items", part.hierarchy, multiset=part.multiset, suppress=part.suppress)
     shape = reader.told(("items",), lambda: BasketShape(part.separator, part.id, part.item))
     return {"columns": {**columns, BASKETS: column}, "shape": shape}
-
-
-def _algorithm(reader: Reader, content: Mapping[str, Any], found: Mapping[str, Any]) -> Any:
-    """The algorithm, with its parameters; None where there is none of its name."""
-    name, parameters = found.get("algorithm", OPTION_KEYS["algorithm"].default), content.get("parameters")
-    return name and reader.told(("parameters",), partial(_with_parameters, name, parameters or {}))
 
 
 def _with_parameters(name: str, parameters: Any) -> Algorithm | ItemsAlgorithm:
