@@ -147,7 +147,7 @@ def solve_within_limits(prepared: Prepared, attempt: Callable[[Problem], Attempt
         f"What is promised of all classes together was met with k = {high}, the smallest that a search by "
         "bisection found to keep it. No lower bound on the loss is known for such a promise."
     )
-    recoding = replace(solution.recoding, guarantee=None)  # type: ignore[type-var]
+    recoding = replace(solution.recoding, guarantee=None)
     return problem, replace(solution, recoding=recoding, bound=None, notes=(*solution.notes, note)), published
 
 

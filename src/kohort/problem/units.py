@@ -9,16 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from kohort.data.column import Column
 from kohort.data.counting import count_pairs, distinct_rows
-from kohort.problem.promises import ClassCounts, Model, PersonCells, spread_overall
-
-if TYPE_CHECKING:
-    from kohort.problem.sensitive import SensitiveAttribute
+from kohort.data.hierarchy import Hierarchy
+from kohort.problem.promises import ClassCounts, Model, PersonCells, ValueContext, ValueTree, spread_overall
 
 Records = np.ndarray | slice
 ALL = slice(None)
@@ -162,10 +160,6 @@ class Units:
         """The different people of these records."""
         return records
 
-    def records_beside(self, record: int) -> np.ndarray:
-        """All records of the person of a record, itself among them."""
-        return np.array([record])
-
     def part(self, records: np.ndarray) -> Units:
         """The units of some records, which are not linked; people keep their numbers."""
         return Units()
@@ -241,9 +235,6 @@ class People(Units):
     def different(self, records: np.ndarray) -> np.ndarray:
         return np.unique(self.persons[records])
 
-    def records_beside(self, record: int) -> np.ndarray:
-        return np.flatnonzero(self.persons == self.persons[record])
-
     def part(self, records: np.ndarray) -> Units:
         return People(self.persons[records])
 
@@ -305,3 +296,35 @@ class PeopleElsewhere(Units):
 
     def overall(self, column: Column) -> np.ndarray:
         return self.spread[column.name]
+
+
+@dataclass(frozen=True, eq=False)
+class SensitiveAttribute:
+    """A sensitive column; hierarchical t-closeness measures distances between its values by `hierarchy`.
+
+    units  whose the records are, in the whole table
+    """
+
+    column: Column
+    hierarchy: Hierarchy | None = None
+    units: Units = field(default_factory=Units)
+
+    @property
+    def n_values(self) -> int:
+        return len(self.column.texts)
+
+    @cached_property
+    def context(self) -> ValueContext:
+        return ValueContext(
+            labels=self.column.texts,
+            order=np.arange(self.n_values) if self.column.ordered else None,
+            tree=self.tree,
+            overall=self.units.overall(self.column),
+        )
+
+    @property
+    def tree(self) -> ValueTree | None:
+        if (tree := self.hierarchy) is None:
+            return None
+        nodes = [int(tree.leaf_node[tree.leaf_of[text]]) for text in self.column.texts]
+        return ValueTree(tree.parent, np.array(nodes), tree.level)
