@@ -26,7 +26,7 @@ from kohort.algorithms import ItemsAlgorithm, Run
 from kohort.data.baskets import by_cooccurrence, code_baskets
 from kohort.job.sides import BasketPair
 from kohort.problem.items import ItemsProblem
-from kohort.recoding.item_nodes import ItemNodes
+from kohort.recoding.items import ItemNodes
 from kohort.utility.itemset_loss import itemset_loss
 
 HERE = Path(__file__).parent

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,7 +14,7 @@ from kohort.algorithms.mining import closed_records
 from kohort.comparison import Comparison, Frontier, Settings, compare_releases, trace_frontier
 from kohort.data.hierarchies import Builder
 from kohort.data.hierarchy import Hierarchy
-from kohort.errors import InputError
+from kohort.errors import InputError, did_you_mean
 from kohort.io import hierarchies
 from kohort.io.data_files import read_release
 from kohort.io.databases import DatabaseTable
@@ -57,7 +57,7 @@ from kohort.statement.from_keywords import (
     spelled_out,
 )
 from kohort.statement.privacy import Promise
-from kohort.statement.words import ColumnWords, Ledger, Options, Person
+from kohort.statement.words import Checking, ColumnWords, Ledger, Options, Person
 from kohort.tables.memory import MemoryTable
 from kohort.tables.table import Table
 from kohort.treatments import Perturbation
@@ -214,10 +214,11 @@ def anonymize(
     if spec is not None:
         _refuse_besides_spec(given)
     read, beside = (from_keywords(given), Path()) if spec is None else spec_and_folder(spec)
-    tied = ledger_for(given["ledger"], key, read.roles.only("person"))
+    ledger_file = None if given["ledger"] is None else Path(given["ledger"])
+    tied = ledger_for(ledger_file, key, read.roles.only("person"))
     request = with_files(read, beside=beside, key=key, engine=given["engine"], ledger=tied)
     reads = named_files(data, given["events"], spec, *files_of(read, beside=beside))
-    origin = Origin(shape=read.shape, reads=reads, making=_name_of(data), ledger=_file(given["ledger"]))
+    origin = Origin(shape=read.shape, reads=reads, making=_name_of(data), ledger=ledger_file)
     with shown_progress(progress) as report:
         header = given.get("header")
         sources = [original_of(data, request, read.shape, header=header, progress=report)]
@@ -242,10 +243,6 @@ def _notes(proposed: Mapping[str, Any]) -> list[str]:
         "give quasi_identifiers as a mapping from columns to hierarchies."
         for name, source in proposed.items()
     ]
-
-
-def _file(name: str | Path | None) -> Path | None:
-    return None if name is None else Path(name)
 
 
 def _name_of(data: Any) -> dict[str, str]:
@@ -321,12 +318,7 @@ def verify(
     original: Any = None,
     events: Any = None,
     original_events: Any = None,
-    header: bool | None = None,
-    original_header: bool | None = None,
-    order_file: str | Path | None = None,
-    ledger: str | Path | None = None,
-    key: bytes | None = None,
-    earlier: Sequence[Sequence[Any]] = (),
+    **options: Unpack[Checking],
 ) -> Verdict:
     """Check a release of any tool against a spec, and against its original where that is at hand.
 
@@ -334,63 +326,53 @@ def verify(
     release of people and events is two tables: `events` is the second one, `original_events` its original.
     With a `ledger` and its `key`, all of its releases are checked together; `earlier` lists those before this
     one, from the first on, each as its release, its original and its order file, as far as they are at hand.
+    `header` and `original_header` say whether the first line of a file names its columns.
 
     >>> import pyarrow as pa, kohort as ko
     >>> spec = {"attributes": {"age": {"role": "quasi-identifier"}}, "privacy": {"k": 2}}
     >>> ko.verify(pa.table({"age": ["20-29", "20-29", "30-39"]}), spec=spec).holds
     False
     """
+    for name in set(options) - set(Checking.__annotations__):
+        raise TypeError(f"verify() has no {name!r}. {did_you_mean(name, Checking.__annotations__)}")
     read, beside = spec_and_folder(spec)
-    published, beside_it = (
-        None if table is None else _release_table(table, read, header) for table in (release, events)
-    )
-    assert published is not None
-    reading = {"header": original_header, "header_option": "original-header"}
-    before = None if original is None else opened(original, read.shape, **reading).dataset
-    second = None if original_events is None else events_of(original_events, original_header).dataset
-    order = None if order_file is None else read_order(order_file)
-    if order is not None and before is None:
+    current = _given_release(read, options, release, original, options.get("order_file"))
+    if current.rows is not None and current.original is None:
         raise InputError(
             "An order file is used to compare a release with its original: give the original as well."
         )
+    second: dict[str, Any] = {
+        "events": None if events is None else _release_table(events, read, options.get("header"))
+    }
+    if original_events is not None:
+        second["original_events"] = events_of(original_events, options.get("original_header")).dataset
     request = with_files(read, beside=beside)
-    verdict = verify_release(
-        published,
-        request,
-        original=before,
-        order=order,
-        events=beside_it,
-        original_events=second,
-    ).verdict
-    if ledger is None:
+    second |= {"original": current.original, "order": current.rows}
+    verdict = verify_release(current.published, request, **second).verdict
+    if (ledger := options.get("ledger")) is None:
         return verdict
-    given = [_given_release(read, header, original_header, *files) for files in earlier]
-    current = GivenRelease(published, _sha256(release), before, order)
-    together = verify_with_ledger(ledger, key, given, current, request.table_models)
+    earlier = [_given_release(read, options, *files) for files in options.get("earlier", ())]
+    together = verify_with_ledger(ledger, options.get("key"), earlier, current, request.table_models)
     return replace(verdict, checks=(*verdict.checks, *together.checks))
 
 
 def _given_release(
     spec: Statement,
-    header: bool | None,
-    original_header: bool | None,
+    options: Checking,
     release: Any,
     original: Any = None,
     order_file: str | Path | None = None,
 ) -> GivenRelease:
-    """An earlier release and, where they are at hand, its original and its order."""
-    reading = {"header": original_header, "header_option": "original-header"}
+    """A release and, where they are at hand, its original and its order; beside a ledger also its hash."""
+    reading = {"header": options.get("original_header"), "header_option": "original-header"}
+    path = path_of(release)
+    hashed = options.get("ledger") is not None and isinstance(path, (str, Path))
     return GivenRelease(
-        _release_table(release, spec, header),
-        _sha256(release),
+        _release_table(release, spec, options.get("header")),
+        sha256_of_source(path) if hashed else None,
         None if original is None else opened(original, spec.shape, **reading).dataset,
         None if order_file is None else read_order(order_file),
     )
-
-
-def _sha256(release: Any) -> str | None:
-    release = path_of(release)
-    return sha256_of_source(release) if isinstance(release, (str, Path)) else None
 
 
 def _release_table(table: Any, spec: Statement, header: bool | None) -> Table:
@@ -408,33 +390,30 @@ def compare(
     k: Sequence[int] | None = None,
     algorithms: Sequence[str] | None = None,
     costs: Sequence[str] | None = None,
-    l: Sequence[float] | None = None,  # noqa: E741
-    alpha: Sequence[float] | None = None,
-    t: Sequence[float] | None = None,
-    out: str | Path | None = None,
-    queries: int = 1000,
-    seed: int = 0,
-    time_limit: float | None = None,
     progress: ShowProgress = None,
-    header: bool | None = None,
-    **keywords: Any,
+    **options: Any,
 ) -> Comparison:
     """Make a release with each algorithm, each k (and cost, l, alpha, t), and compare them in one table.
 
     Every release is made in a process of its own, so that its memory can be measured. One that is impossible
-    is a row with the reason. With `out`, a CSV file, a comparison goes on where it stopped. Without
-    `algorithms`, all are tried. Instead of a spec, `keywords` may say what is asked, such as
-    `quasi_identifiers` and `privacy` of `anonymize`.
+    is a row with the reason. Without `algorithms`, all are tried.
+
+    Less often:
+
+    l, alpha, t
+        Values of these parameters to try as well.
+    out
+        A CSV file for the table: a comparison goes on where it stopped.
+    queries, seed
+        How many COUNT queries to ask for the query error, and the seed of these and of the people looked up.
+    time_limit
+        Seconds allowed for each release.
+    header
+        Whether the first line of a file names its columns.
+
+    Instead of a spec, keywords of `anonymize` may say what is asked, such as `quasi_identifiers`.
     """
-    if spec is None and keywords:
-        keywords["k"] = k[0] if k else keywords.get("k")
-    table, read, beside = table_and_statement(data, spec, keywords, out, header)
-    settings = Settings(beside, None if out is None else Path(out), queries, seed, time_limit)
-    swept = {"k": k, "l": l, "alpha": alpha, "t": t}
-    with shown_progress(progress) as report:
-        return compare_releases(
-            table, read, settings, algorithms=algorithms, costs=costs, progress=report, **swept
-        )
+    return _swept(compare_releases, data, spec, k, progress, options, algorithms=algorithms, costs=costs)
 
 
 def frontier(
@@ -442,29 +421,43 @@ def frontier(
     *,
     spec: str | Path | Mapping[str, Any] | None = None,
     k: Sequence[int] | None = None,
-    l: Sequence[float] | None = None,  # noqa: E741
-    alpha: Sequence[float] | None = None,
-    t: Sequence[float] | None = None,
     algorithm: str | None = None,
-    out: str | Path | None = None,
-    queries: int = 1000,
-    seed: int = 0,
-    time_limit: float | None = None,
     progress: ShowProgress = None,
-    header: bool | None = None,
-    **keywords: Any,
+    **options: Any,
 ) -> Frontier:
     """Sweep k (or l, alpha or t), the rest as in the spec, and find the knee between risk and loss.
 
-    Instead of a spec, `keywords` may say the rest, such as `quasi_identifiers` and `privacy` of `anonymize`.
+    The other options, and keywords instead of a spec, are those of `compare`.
     """
-    if spec is None and keywords:
-        keywords["k"] = k[0] if k else keywords.get("k")
-    table, read, beside = table_and_statement(data, spec, keywords, out, header)
-    settings = Settings(beside, None if out is None else Path(out), queries, seed, time_limit)
-    swept = {"k": k, "l": l, "alpha": alpha, "t": t}
+    return _swept(trace_frontier, data, spec, k, progress, options, algorithm=algorithm)
+
+
+_SWEEP: dict[str, Any] = {
+    **dict.fromkeys(("l", "alpha", "t", "out", "time_limit", "header")),
+    "queries": Settings.queries,
+    "seed": Settings.seed,
+}
+
+
+def _swept(
+    make: Callable[..., Any],
+    data: Any,
+    spec: Any,
+    k: Sequence[int] | None,
+    progress: ShowProgress,
+    options: dict[str, Any],
+    **own: Any,
+) -> Any:
+    """The releases of a sweep, made by a function of `kohort.comparison`."""
+    said = {name: options.pop(name, default) for name, default in _SWEEP.items()}
+    if spec is None and options:
+        options["k"] = k[0] if k else None
+    out = None if said["out"] is None else Path(said["out"])
+    table, read, beside = table_and_statement(data, spec, options, out, said["header"])
+    settings = Settings(beside, out, said["queries"], said["seed"], said["time_limit"])
     with shown_progress(progress) as report:
-        return trace_frontier(table, read, settings, algorithm=algorithm, progress=report, **swept)
+        swept = {"k": k, **{name: said[name] for name in ("l", "alpha", "t")}}
+        return make(table, read, settings, progress=report, **swept, **own)
 
 
 def mine_closed_records(

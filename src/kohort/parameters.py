@@ -70,14 +70,14 @@ class Option:
     flag      the help of its flag on the command line; None: it has no flag
     in_spec   whether the spec has a key for it
     in_maps   whether the maps of a release keep it
-    check     raises InputError for a value that has the right type and is wrong all the same: an unknown name
+    check     raises InputError for a text that is an unknown name
     """
 
     sentence: str
     flag: str | None = None
     in_spec: bool = True
     in_maps: bool = False
-    check: Callable[[Any], None] | None = None
+    check: Callable[[str], Any] | None = None
 
 
 Share = Annotated[float, Within(0, 1)]

@@ -22,7 +22,7 @@ from kohort.risk.seen import ClassIndex
 from kohort.statement.options import OPTIONS
 from kohort.tables.memory import MemoryTable
 from kohort.tables.table import Table
-from kohort.verification.covering import read_covering
+from kohort.verification.reading import read_covering
 
 try:
     from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin

@@ -12,10 +12,9 @@ from kohort.algorithms import ALGORITHMS, EVERY_ALGORITHM, ITEMS_ALGORITHMS, for
 from kohort.errors import UnsupportedError
 from kohort.problem.costs import COSTS, SeparableCost
 from kohort.problem.promises import ITEM_MODELS, MODELS, Model
-from kohort.recoding.attribute_maps import AttributeMaps
+from kohort.recoding.columns import AttributeMaps, Partitions
 from kohort.recoding.groups import Groups
-from kohort.recoding.item_nodes import ItemNodes
-from kohort.recoding.partitions import Partitions
+from kohort.recoding.items import ItemNodes
 from kohort.verification import measure
 from kohort.verification.promises import OF_CLASSES, Judged
 

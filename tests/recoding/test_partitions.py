@@ -3,7 +3,7 @@ import pyarrow as pa
 import pytest
 
 import kohort as ko
-from kohort.recoding.partitions import Partitions, block_label
+from kohort.recoding.columns import Partitions, block_label
 from kohort.verification.reading import read_labels
 from small_problems import problem_of
 

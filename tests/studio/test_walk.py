@@ -234,7 +234,7 @@ def test_of_a_large_lattice_the_part_around_the_published_node_is_drawn():
 
     import numpy as np
 
-    from kohort.recoding.lattice import Lattice
+    from kohort.recoding.recoding import Lattice
     from kohort.studio.rendering import drawing_of
     from kohort.studio.worker import judging
 

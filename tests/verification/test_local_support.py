@@ -12,7 +12,7 @@ import kohort as ko
 from by_definition.local_items import above, unsupported
 from items_cases import items_cases
 from kohort.data.baskets import code_baskets
-from kohort.recoding.item_nodes import ItemNodes
+from kohort.recoding.items import ItemNodes
 from kohort.verification.items import Levels, labels_nest, survey_locally
 from kohort.verification.promises import stated_items
 

@@ -25,7 +25,7 @@ from kohort.job.verify import verify_release
 from kohort.problem.attribute import Attribute
 from kohort.problem.costs import COSTS
 from kohort.tables.memory import MemoryTable
-from kohort.verification.as_written import compare_codes
+from kohort.verification.written import compare_codes
 
 TOWNS = Hierarchy.from_paths(
     [(f"{region}{n}", region, side, "*") for region, side in zip("abcd", "NNSS") for n in range(3)]

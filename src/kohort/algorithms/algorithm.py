@@ -14,7 +14,7 @@ from kohort.problem.costs import COSTS, Cost
 from kohort.problem.items import ItemsProblem
 from kohort.problem.problem import Problem
 from kohort.problem.promises import ITEM_MODELS, MODELS
-from kohort.recoding.item_nodes import ItemNodes
+from kohort.recoding.items import ItemNodes
 from kohort.recoding.recoding import Recoding
 
 

@@ -199,7 +199,7 @@ def _asked(request: Statement) -> Algorithm:
             raise UnsupportedError(f"{request.algorithm_name} is for a column of items, but there is none.")
         asked = "auto"  # it is for the items; the quasi-identifiers have no algorithm of their own
     algorithm: Any = algorithm_named(asked) if isinstance(asked, str) else asked
-    if request.scheme is not None or request.schemes:
+    if request.has_scheme:
         algorithm = for_scheme(algorithm, request.scheme, request.schemes)
     if request.suppression == 1 and not algorithm.takes_scheme:
         raise InputError(

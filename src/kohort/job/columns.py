@@ -22,9 +22,8 @@ from kohort.problem.attribute import Attribute, tight_domain
 from kohort.problem.items import ItemsProblem
 from kohort.problem.problem import Problem
 from kohort.problem.roles import Roles
-from kohort.problem.sensitive import SensitiveAttribute
-from kohort.problem.units import Units
-from kohort.recoding.item_nodes import DROPPED, ItemNodes
+from kohort.problem.units import SensitiveAttribute, Units
+from kohort.recoding.items import DROPPED, ItemNodes
 from kohort.recoding.recoding import Recoding
 from kohort.statement import Statement
 from kohort.statement.items import Items

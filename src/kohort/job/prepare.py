@@ -30,8 +30,7 @@ from kohort.problem.items import ItemsProblem
 from kohort.problem.problem import Problem, refuse_many_attributes
 from kohort.problem.promises import ClassCounts, KAnonymity, Model, RiskLimit, TableModel
 from kohort.problem.roles import Roles
-from kohort.problem.sensitive import SensitiveAttribute
-from kohort.problem.units import Units, Weights
+from kohort.problem.units import SensitiveAttribute, Units, Weights
 from kohort.statement import Statement
 from kohort.statement.columns import TREATMENTS
 from kohort.tables.memory import MemoryTable

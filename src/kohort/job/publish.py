@@ -30,8 +30,7 @@ from kohort.job.two_files import OneFile, TwoFiles, compared
 from kohort.late import nw, pl
 from kohort.problem.attribute import Attribute
 from kohort.problem.promises import MODELS, Model, context_of
-from kohort.problem.sensitive import SensitiveAttribute
-from kohort.problem.units import Units
+from kohort.problem.units import SensitiveAttribute, Units
 from kohort.recoding.recoding import PublishedColumn, Recoding
 from kohort.tables.batches import BatchTable, PublishedTable
 from kohort.tables.memory import MemoryTable

@@ -21,9 +21,8 @@ from kohort.problem.attribute import Attribute
 from kohort.problem.units import Units, Weights
 from kohort.tables.memory import MemoryTable
 from kohort.tables.table import Table
-from kohort.verification.covering import Covering, covering_of
 from kohort.verification.people import history_of_record
-from kohort.verification.reading import Reading, read_labels
+from kohort.verification.reading import Covering, Reading, covering_of, read_labels
 
 if TYPE_CHECKING:
     from kohort.release.release import Release

@@ -163,7 +163,7 @@ def _noted(found: Attempt, k: int) -> Attempt:
         f"What is promised of all classes together was met with k = {k}, the smallest that a search by "
         "bisection found to keep it. No lower bound on the loss is known for such a promise."
     )
-    recoding = replace(solution.recoding, guarantee=None)  # type: ignore[type-var]
+    recoding = replace(solution.recoding, guarantee=None)
     kept = replace(solution, recoding=recoding, bound=None, notes=(*solution.notes, note))
     return problem, kept, published
 

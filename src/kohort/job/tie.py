@@ -36,8 +36,7 @@ from kohort.job.publish import Published
 from kohort.job.solve import Clock
 from kohort.late import nw
 from kohort.problem.problem import Problem
-from kohort.recoding.groups import Groups
-from kohort.recoding.placed_groups import PlacedGroups
+from kohort.recoding.groups import Groups, PlacedGroups
 from kohort.recoding.recoding import Recoding
 from kohort.tables.memory import MemoryTable
 from kohort.tables.table import Table

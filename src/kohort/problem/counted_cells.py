@@ -1,4 +1,4 @@
-"""Distinct rows together with their sensitive values, counted: the input of models of sensitive columns."""
+"""Distinct rows counted, together with their sensitive values; and how records are grouped by their rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 from kohort.data.counting import distinct_rows
 from kohort.problem.problem import Problem
 from kohort.problem.promises import ClassCounts, Model, PersonCells
-from kohort.problem.slots import groups_from_pieces
 from kohort.problem.units import People, Units
 
 
@@ -82,3 +81,28 @@ def _codes(problem: Problem, name: str) -> np.ndarray:
     kinds = [model.distinguishes(sensitive.context) for model in problem.models if model.attribute == name]
     _, first, number = np.unique(np.column_stack(kinds), axis=0, return_index=True, return_inverse=True)
     return first[number.ravel()].astype(np.int32)[sensitive.column.codes]
+
+
+# -- slots: the copies of distinct rows, side by side in the order of the rows -----------------------
+
+
+def first_slots(counts: np.ndarray) -> np.ndarray:
+    """The first slot of each distinct row, given its copies, and one more entry: the number of slots."""
+    return np.concatenate([[0], np.cumsum(counts)])
+
+
+def groups_from_slots(row_of_record: np.ndarray, group_of_slot: np.ndarray) -> np.ndarray:
+    """The group of each record, numbered from 0, given the group of each slot."""
+    slots = np.argsort(row_of_record, kind="stable")
+    _, dense = np.unique(group_of_slot, return_inverse=True)
+    groups = np.empty(len(slots), dtype=np.int32)
+    groups[slots] = dense
+    return groups
+
+
+def groups_from_pieces(
+    row_of_record: np.ndarray, row: np.ndarray, copies: np.ndarray, group: np.ndarray
+) -> np.ndarray:
+    """The group of each record, numbered from 0: copies[i] records of row[i] are in group[i]."""
+    by_row = np.argsort(row, kind="stable")
+    return groups_from_slots(row_of_record, np.repeat(group[by_row], copies[by_row]))

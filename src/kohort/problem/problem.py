@@ -24,8 +24,7 @@ from kohort.problem.promises import (
     ValueContext,
     context_of,
 )
-from kohort.problem.sensitive import SensitiveAttribute
-from kohort.problem.units import Units, Weights
+from kohort.problem.units import SensitiveAttribute, Units, Weights
 
 MOST_ATTRIBUTES = 1_000
 

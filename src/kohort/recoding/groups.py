@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,8 +13,10 @@ from kohort.data.domain import STAR, Domain
 from kohort.data.hierarchy import Hierarchy
 from kohort.kernels.grouping import ranges_by_group
 from kohort.problem.attribute import Attribute, tight_domain
-from kohort.problem.proof import Proof
 from kohort.recoding.recoding import PublishedColumn, Recoding
+
+if TYPE_CHECKING:
+    from kohort.problem.problem import Problem
 
 _MANY = 1 << 20  # records from which on the numbers of labels are looked up in as few bytes as they need
 
@@ -26,10 +29,6 @@ class Groups(Recoding):
     """
 
     group_of_record: np.ndarray
-    guarantee: float | None = None
-    bound: float | None = None
-    notes: tuple[str, ...] = ()
-    proof: Proof | None = None
 
     @cached_property
     def withheld(self) -> np.ndarray:  # type: ignore[override]
@@ -131,3 +130,73 @@ def _quoted_where_needed(text: str) -> str:
 
 def _quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
+
+
+# -- of linked records, and of people in a ledger -----------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class SolvedPart:
+    """The people who are published with the same slots: their problem, one record each, and its solution.
+
+    share  the share of all records that are theirs
+    """
+
+    problem: Problem
+    recoding: Recoding
+    share: float
+
+
+@dataclass(frozen=True, eq=False)
+class HistoryGroups(Groups):
+    """Groups of linked records: those that the people of a group have in the same slot.
+
+    parts  the solved problems over people, where their bounds together are one for all records; else empty
+    """
+
+    parts: tuple[SolvedPart, ...] = field(default=(), kw_only=True)
+
+
+def _nothing() -> np.ndarray:
+    return np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Counterfeits:
+    """Records that are nobody's, published so that a group has each of its sensitive values equally often.
+
+    group  the group of each
+    like   a record of the same group: the counterfeit has its quasi-identifiers, so that no label is widened
+    value  a record of the table that has the counterfeit's sensitive value
+    """
+
+    group: np.ndarray = field(default_factory=_nothing)
+    like: np.ndarray = field(default_factory=_nothing)
+    value: np.ndarray = field(default_factory=_nothing)
+
+    def __len__(self) -> int:
+        return len(self.group)
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedGroups(Groups):
+    """A recoding by groups, and the place of every record: see `kohort.data.ledger`.
+
+    place_of_record  -1 for a withheld record; places of earlier releases have their numbers, new ones follow
+    told             how many places were passed on, people wait, cells rest: counts for the certificate
+    counterfeits     records beside those of the table
+    """
+
+    place_of_record: np.ndarray = field(default_factory=_nothing)
+    told: dict[str, int] = field(default_factory=dict)
+    counterfeits: Counterfeits = field(default_factory=Counterfeits, kw_only=True)
+
+    def with_counterfeits(self) -> PlacedGroups:
+        """The same recoding of a table that has the counterfeits after its records."""
+        group = self.counterfeits.group.astype(self.group_of_record.dtype)
+        return replace(
+            self,
+            group_of_record=np.concatenate([self.group_of_record, group]),
+            place_of_record=np.concatenate([self.place_of_record, self.counterfeits.group]),
+            counterfeits=Counterfeits(),
+        )

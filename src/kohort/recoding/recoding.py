@@ -4,17 +4,46 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence, Sized
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from kohort.problem.attribute import Attribute
 from kohort.problem.proof import Proof
-from kohort.recoding.lattice import Lattice
 
 if TYPE_CHECKING:
-    from kohort.recoding.item_nodes import ItemNodes
+    from kohort.recoding.items import ItemNodes
+
+__all__ = [
+    "FAILED",
+    "HELD",
+    "IMPLIED",
+    "OPEN",
+    "RULED_OUT",
+    "STATES",
+    "Lattice",
+    "PublishedColumn",
+    "Recoding",
+]
+
+OPEN, FAILED, HELD, RULED_OUT, IMPLIED = range(5)
+STATES = ("open", "failed", "held", "ruled-out", "implied")
+"""The names of the states of a node: it was never decided, since it could not be better or time ran out; it
+was examined, and the models fail or hold there; it was not examined, but others show that they fail or hold.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Lattice:
+    """What a full-domain search knows of every combination of levels, with an axis per attribute.
+
+    states  of each node its state, a number of STATES
+    chosen  the level of each attribute that is published
+    """
+
+    states: np.ndarray
+    chosen: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,10 +58,19 @@ class PublishedColumn:
     widths: np.ndarray
 
 
-class Recoding(ABC):
+class _Published(ABC):
+    """Declares what is a field of some recodings, and follows from the fields of others.
+
+    withheld  per record whether it is published as `*` in every quasi-identifier, or left out
+    """
+
+    withheld: np.ndarray
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Recoding(_Published):
     """The answer of an algorithm: how each record is published.
 
-    withheld   per record whether it is published as `*` in every quasi-identifier, or left out
     guarantee  the approximation factor proven for this run, or None
     bound      a lower bound on the least possible cost, or None; `proof` may hold evidence for it
     notes      sentences that the user should read
@@ -48,15 +86,14 @@ class Recoding(ABC):
     counterfeits  records beside those of the table, which are nobody's
     """
 
-    withheld: np.ndarray
+    is_global: ClassVar[bool] = False
     guarantee: float | None = None
     bound: float | None = None
     notes: tuple[str, ...] = ()
     proof: Proof | None = None
-    search: Mapping[str, Any] = {}
+    search: Mapping[str, Any] = field(default_factory=dict)
     lattice: Lattice | None = None
     in_domain: bool = True
-    is_global: bool = False
     items: ItemNodes | None = None
     class_of_record: np.ndarray | None = None
     class_size: int | None = None
@@ -70,7 +107,3 @@ class Recoding(ABC):
     def maps(self, attribute: Attribute) -> dict[str | None, str | None]:
         """The published value of every value in the attribute's domain, also of those that the data lacks."""
         raise TypeError(f"{type(self).__name__} publishes the same value in different ways.")
-
-    def without_parts(self) -> Recoding:
-        """The same recoding without the problems that it was solved in, which may be large."""
-        return self

@@ -91,7 +91,7 @@ def release_of(
         seconds=clock.seconds,
         items=ItemsPart.of(prepared.problem, recoding, choice.items, prepared.request),
         scheme=dict(recoding.search) or None,
-        recoding=recoding.without_parts(),
+        recoding=replace(recoding, parts=()),
         cut_by_time=solution.was_cut,
         order=order,
         tied=tied,

@@ -125,7 +125,7 @@ def page_templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters["number"] = number
+    found.filters |= {"number": number, "percent": percent}
     found.filters["unbroken"] = lambda text: text.replace(" %", "\u00a0%")
     found.filters["json"] = lambda value: json.dumps(value, ensure_ascii=False)
     found.tests["figure_like"] = lambda value: (  # a number, or a share: set to the right

@@ -18,7 +18,7 @@ from kohort.data.column import Column
 from kohort.job.sides import BeforeAfter, Classes, classes_of
 from kohort.kernels.threads import in_threads
 from kohort.risk.kernels import count_fitting_people, fitting_classes, run_ends
-from kohort.verification.covering import Covering
+from kohort.verification.reading import Covering
 
 if TYPE_CHECKING:
     from kohort.release.release import Release

@@ -1,8 +1,8 @@
-"""What is said of one column: its role, and what goes with it."""
+"""What is said of a column: its role, and what goes with it; and of a table of events beside the people."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
@@ -11,9 +11,9 @@ from kohort.data.column import text_of
 from kohort.data.hierarchies import Builder
 from kohort.data.hierarchies.build_hierarchy import FileSource, from_spec
 from kohort.data.hierarchy import Hierarchy
-from kohort.errors import InputError, did_you_mean
-from kohort.parameters import check_parameters, shown
-from kohort.problem.roles import ROLES, Role
+from kohort.errors import InputError, UnsupportedError, did_you_mean
+from kohort.parameters import Option, check_parameters, shown
+from kohort.problem.roles import ROLES, Role, Roles
 from kohort.statement.options import Scheme
 from kohort.statement.reader import As, texts_of
 from kohort.treatments import PERTURBATIONS, Perturbation, perturbation_of
@@ -29,6 +29,9 @@ TREATMENTS: dict[str, tuple[str, ...]] = {
     "insensitive": ("keep", "shift", *PERTURBATIONS),
 }
 """The treatments of the columns that have a role, the default first."""
+
+
+_SIZES = "such as {noise: 0.1}, {swap: 0.05}, {pram: 0.8}, {limits: [0, 90]} or {round: 5}"
 
 
 def _role(given: Any) -> Any:
@@ -55,10 +58,7 @@ def _treatment(given: Any) -> Treatment | Perturbation:
     if not isinstance(given, str):
         return perturbation_of(given, "this column")
     if given not in words:
-        raise InputError(
-            f"this must be {', '.join(words)}, or a mapping such as {{noise: 0.1}}, {{swap: 0.05}}, "
-            "{pram: 0.8}, {limits: [0, 90]} or {round: 5}."
-        )
+        raise InputError(f"this must be {', '.join(words)}, or a mapping {_SIZES}.")
     return given  # type: ignore[return-value]
 
 
@@ -120,14 +120,18 @@ def refuse_for_other_roles(name: str, column: Column) -> None:
 
 def _refuse_for_others(key: str, name: str, role: str | None) -> None:
     if key == "join":
-        raise InputError(
-            f"A join is given for {name!r}, which is not published as pseudonyms. Give it the treatment "
-            "pseudonym, or leave out the join."
-        )
+        raise wrong_join(name)
     what, roles = _WHAT[key]
     wrong = "neither a quasi-identifier nor sensitive" if len(roles) > 1 else "not a quasi-identifier"
     if role not in roles:
         raise InputError(f"{what} is given for {name!r}, which is {wrong}.")
+
+
+def wrong_join(name: str) -> InputError:
+    return InputError(
+        f"A join is given for {name!r}, which is not published as pseudonyms. Give it the treatment "
+        "pseudonym, or leave out the join."
+    )
 
 
 def columns_of(roles: Mapping[str, Any], **given: Mapping[str, Any]) -> dict[str, Column]:
@@ -154,17 +158,15 @@ def _column(name: str, part: Mapping[str, Any]) -> Column:
 
 def _treated(name: str, how: Any) -> Any:
     """The treatment of a column, as Python gives it."""
-    words = (*get_args(Treatment), *PERTURBATIONS)
-    if how is None or (isinstance(how, str) and how in get_args(Treatment)):
-        return how
-    if isinstance(how, str) and how in PERTURBATIONS:
-        raise InputError(
-            f"The treatment {how} of {name!r} needs its size, such as {{noise: 0.1}}, {{swap: 0.05}}, "
-            "{pram: 0.8}, {limits: [0, 90]} or {round: 5}."
-        )
-    if isinstance(how, str):
-        raise InputError(f"'treatment of {name}' must be {' or '.join(words)}. Got {how!r}.")
-    return perturbation_of(how, name)
+    if how is not None and not isinstance(how, str):
+        return perturbation_of(how, name)
+    if how in PERTURBATIONS:
+        raise InputError(f"The treatment {how} of {name!r} needs its size, {_SIZES}.")
+    known: tuple[Any, ...] = get_args(Treatment)
+    if how is not None and how not in known:
+        words = " or ".join((*known, *PERTURBATIONS))
+        raise InputError(f"'treatment of {name}' must be {words}. Got {how!r}.")
+    return how
 
 
 def texts_in_order(name: str, values: Any) -> tuple[str, ...]:
@@ -172,3 +174,66 @@ def texts_in_order(name: str, values: Any) -> tuple[str, ...]:
     if not isinstance(values, Iterable) or isinstance(values, (str, Mapping)):
         raise InputError(f"The order of {name!r} must be a list of its values. Got {shown(values)}.")
     return tuple(text_of(value) for value in values)
+
+
+@dataclass(frozen=True)
+class EventsAsked:
+    """A table of events, several for each person, that is published beside the table of people.
+
+    key      the column that both tables have: whose record it is
+    columns  the columns of the events that have a role; None: not said, a column is found in either table
+    orphans  what becomes of events whose person is not in the table of people
+    """
+
+    key: str
+    columns: tuple[str, ...] | None = None
+    orphans: Annotated[
+        Literal["error", "drop"], Option("events of people who are not in the table of people")
+    ] = "error"
+
+    def __post_init__(self) -> None:
+        check_parameters(self, say="The {name!r} of events")
+
+    def refuse_wrong_columns(
+        self, people: Sequence[str], events: Sequence[str], roles: Roles, items: str | None
+    ) -> None:
+        """Raise InputError for columns that are in the wrong table, in both, or in none."""
+        for table, names in {"table of people": people, "table of events": events}.items():
+            if self.key not in names:
+                raise InputError(
+                    f"The {table} has no column {self.key!r}, the key of the events. "
+                    f"{did_you_mean(self.key, names)}"
+                )
+        if both := sorted((set(people) & set(events)) - {self.key}):
+            raise InputError(
+                f"{', '.join(map(repr, both))} is a column of both tables: rename it in one of them, or "
+                "leave it out there."
+            )
+        for name in self.columns or ():
+            if name not in events:
+                raise InputError(f"The events have no column {name!r}. {did_you_mean(name, events)}")
+        own = roles.of if self.columns is None else (*self.columns, self.key)
+        for name in roles.of:
+            if name in events and name not in own:
+                raise InputError(f"Column {name!r} is one of the events: give its role under 'events'.")
+        if items is not None:
+            self._refuse_beside_items(items, people, events, roles)
+
+    def _refuse_beside_items(
+        self, items: str, people: Sequence[str], events: Sequence[str], roles: Roles
+    ) -> None:
+        if items in people:
+            raise UnsupportedError(
+                f"Column {items!r} of the people holds items, which cannot be published beside events. "
+                "Publish the people alone, or drop the column with the role identifier."
+            )
+        if items not in events:
+            raise InputError(f"The events have no column {items!r}. {did_you_mean(items, events)}")
+        more = [name for name in events if name not in (items, self.key)]
+        given = [name for name in more if name in roles.of]
+        if given or (more and roles.others != "drop"):
+            raise UnsupportedError(
+                f"Events that are items are published as {self.key!r} and {items!r} alone, each item once "
+                f"for a person: {', '.join(map(repr, given or more))} cannot be. Leave other columns out "
+                "with others: drop."
+            )

@@ -17,9 +17,8 @@ from kohort.problem.promises import ItemInference, KAnonymity, KmAnonymity
 from kohort.problem.roles import OF_ONE_COLUMN, Role
 from kohort.profiling.roles import suggest_hierarchy
 from kohort.statement.approval import Analyses, Recipient, read_context
-from kohort.statement.columns import Column, columns_of, hierarchy_of, texts_in_order
-from kohort.statement.events import EventsAsked
-from kohort.statement.items import Items
+from kohort.statement.columns import Column, EventsAsked, columns_of, hierarchy_of, texts_in_order
+from kohort.statement.items import OF_ITEMS, Items
 from kohort.statement.options import OPTIONS
 from kohort.statement.privacy import Promise
 from kohort.statement.statement import Statement
@@ -136,8 +135,7 @@ def _columns(
                 said["treatment"][name] = words
     found = columns_of(_roles(named), **said)
     if items is not None:
-        how = {name: getattr(items, name) for name in ("hierarchy", "separator", "multiset", "suppress")}
-        found[items.column] = Column("items", **how)
+        found[items.column] = Column("items", **{key: getattr(items, key) for key in OF_ITEMS})
     return found
 
 
@@ -166,15 +164,16 @@ def _approval(given: Mapping[str, Any]) -> dict[str, Any]:
         ) from None
 
 
-def _slot(history: Mapping[str, str] | None) -> str | None:
+def _slot(history: Any) -> str | None:
     """The column of slots that a history names."""
-    if history is None:
-        return None
-    if not isinstance(history, Mapping) or list(history) != ["slot"] or not isinstance(history["slot"], str):
-        raise InputError(
-            f"'history' names the column of slots, such as {{'slot': 'year'}}. Got {shown(history)}."
-        )
-    return history["slot"]
+    match history:
+        case None:
+            return None
+        case {"slot": str(slot), **rest} if not rest:
+            return slot
+    raise InputError(
+        f"'history' names the column of slots, such as {{'slot': 'year'}}. Got {shown(history)}."
+    )
 
 
 def _events(given: Mapping[str, Any]) -> EventsAsked | None:
@@ -189,14 +188,12 @@ def _events(given: Mapping[str, Any]) -> EventsAsked | None:
     return EventsAsked(keys[0], orphans=given["orphans"])
 
 
-def _items(items: Items | Mapping[str, Source] | str | None) -> Items | None:
+def _items(items: Any) -> Items | None:
     """The column of items: given by its name, with a hierarchy, or as `Items`."""
-    if items is None:
-        return None
     if isinstance(items, Items):
         return replace(items, hierarchy=hierarchy_of(items.hierarchy))
-    if isinstance(items, str):
-        return Items(items)
+    if items is None or isinstance(items, str):
+        return None if items is None else Items(items)
     if not isinstance(items, Mapping) or len(items) != 1:
         raise InputError(
             "'items' is the name of one column, a mapping from it to a hierarchy, or ko.Items(...)."
@@ -213,13 +210,7 @@ def proposed_hierarchies(asked: Statement, listed: Any, tables: Sequence[Table])
     Empty where they were given as a mapping, which says it all. A column whose values are given an order, or
     that has a scheme of its own, needs no hierarchy.
     """
-    if (
-        not tables
-        or listed is None
-        or isinstance(listed, Mapping)
-        or asked.scheme is not None
-        or asked.schemes
-    ):
+    if not tables or listed is None or isinstance(listed, Mapping) or asked.has_scheme:
         return {}
     names = [name for name in _names(listed) if name not in asked.orders]
     of = {name: next((t for t in tables if name in t.names), tables[0]) for name in names}
@@ -260,10 +251,8 @@ def _listed(privacy: Sequence[Promise] | Promise) -> tuple[Promise, ...]:
     if isinstance(privacy, Promise):
         return (privacy,)
     if isinstance(privacy, int) and not isinstance(privacy, bool):
-        raise InputError(
-            f"'privacy' lists models. Write k={privacy} or privacy=[ko.KAnonymity({privacy})], not "
-            f"privacy={privacy}."
-        )
+        instead = f"k={privacy} or privacy=[ko.KAnonymity({privacy})], not privacy={privacy}"
+        raise InputError(f"'privacy' lists models. Write {instead}.")
     if not isinstance(privacy, Iterable) or isinstance(privacy, (str, Mapping)):
         raise InputError(
             "'privacy' lists models such as [ko.KAnonymity(10)], which k=10 is short for. "
@@ -274,14 +263,11 @@ def _listed(privacy: Sequence[Promise] | Promise) -> tuple[Promise, ...]:
 
 def _refuse_twice(kind: Any, asked: Sequence[Any], instead: str) -> None:
     names = [model.name for model in asked if isinstance(model, kind)]
-    if len(names) < 2:
-        return
-    if len(set(names)) == 1:
+    if len(set(names)) > 1:
+        both = " and ".join(sorted(set(names)))
+        raise InputError(f"{both} are both asked for: one promise about sensitive items is possible.")
+    if len(names) > 1:
         raise InputError(f"{names[0]} is asked for twice: {instead}.")
-    raise InputError(
-        f"{' and '.join(sorted(set(names)))} are both asked for: one promise about sensitive items is "
-        "possible."
-    )
 
 
 def _roles(columns: Mapping[Role, Sequence[str] | Mapping[str, Any]]) -> dict[str, Role]:
@@ -303,9 +289,6 @@ def _names(names: Sequence[str] | Mapping[str, Any]) -> list[str]:
     return listed
 
 
-_NEED_NONE = ("intervals", "date", "quantiles")  # numbers and dates are published as any interval
-
-
 def _proposed_hierarchy(column: Coded) -> Mapping[str, Any] | None:
     """The hierarchy that `kohort init` suggests for codes, as the spec writes it; None for everything else.
 
@@ -318,6 +301,5 @@ def _proposed_hierarchy(column: Coded) -> Mapping[str, Any] | None:
     {'mask': 'right'}
     """
     found = suggest_hierarchy(column)
-    if not isinstance(found, Mapping) or any(kind in found for kind in _NEED_NONE):
-        return None
-    return found
+    is_of_codes = isinstance(found, Mapping) and not {"intervals", "date", "quantiles"} & set(found)
+    return found if is_of_codes else None

@@ -12,8 +12,7 @@ from kohort.errors import InputError, did_you_mean
 from kohort.parameters import fits, shown
 from kohort.problem.promises import KAnonymity
 from kohort.statement.approval import Analyses, Recipient, read_context
-from kohort.statement.columns import Column, columns_of, hierarchy_of
-from kohort.statement.events import EventsAsked
+from kohort.statement.columns import Column, EventsAsked, columns_of, hierarchy_of
 from kohort.statement.items import BASKETS, BasketShape
 from kohort.statement.privacy import Privacy, read_privacy
 from kohort.statement.reader import As, Reader, Where

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from kohort.algorithms import ItemsAlgorithm, items_algorithm_named
 from kohort.data.hierarchies import Builder
@@ -14,9 +14,9 @@ from kohort.parameters import Option, Share, check_parameters
 from kohort.statement.options import options_of
 
 
-def _known_items_algorithm(algorithm: Any) -> None:
-    if isinstance(algorithm, str) and algorithm != "auto":
-        items_algorithm_named(algorithm)
+def _known_items_algorithm(name: str) -> None:
+    if name != "auto":
+        items_algorithm_named(name)
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,8 @@ class Items:
             declared.check(getattr(self, name))
 
 
+OF_ITEMS = ("hierarchy", "separator", "multiset", "suppress")
+"""What is said of items as of a column that has the role."""
 BASKETS = "items"  # the column that a file of nothing but baskets makes
 
 

@@ -3,7 +3,7 @@
 An option is a field of `Options`: its name, type and default, and in `Option` its sentence, its check and
 where it can be given. The spec, `kohort.anonymize`, the command line, map files, the scikit-learn transformer
 and the tables of the documentation follow from these fields: a new option is a field here, and the code that
-acts on it. Checks import what they need when they run, so that the command line answers `--help` at once.
+acts on it. Checks are loaded when they run, so that the command line answers `--help` at once.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 from typing import Annotated, Any, ClassVar, Literal, Protocol, Union, get_args, get_origin
 
 from kohort.errors import InputError
+from kohort.late import late_function
 from kohort.parameters import Option, Seconds, Seed, Share, Within, annotations_of, fits, shown, wanted
 
 __all__ = ["OPTIONS", "Declared", "Options", "Scheme", "options_of"]
@@ -28,25 +29,6 @@ class Solver(Protocol):
     def solve(self, problem: Any, run: Any) -> Any: ...
 
 
-def _known_algorithm(algorithm: Any) -> None:
-    from kohort.algorithms import refuse_unknown_algorithm
-
-    if isinstance(algorithm, str):
-        refuse_unknown_algorithm(algorithm)
-
-
-def _known_cost(cost: str) -> None:
-    from kohort.problem.costs import cost_named
-
-    cost_named(cost)
-
-
-def _known_engine(engine: str) -> None:
-    from kohort.tables.source import check_engine
-
-    check_engine(engine)
-
-
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """The options of a release that are a word, a number or a switch."""
@@ -56,7 +38,7 @@ class Options:
         Option(
             "how to search",
             flag="The algorithm to use instead of the spec's; see 'kohort algorithms'.",
-            check=_known_algorithm,
+            check=late_function("kohort.algorithms", "refuse_unknown_algorithm"),
         ),
     ] = "auto"
     cost: Annotated[
@@ -64,7 +46,7 @@ class Options:
         Option(
             "the measure to keep low",
             flag="The measure to minimise instead of the spec's.",
-            check=_known_cost,
+            check=late_function("kohort.problem.costs", "cost_named"),
         ),
     ] = "loss"
     sample: Annotated[
@@ -153,7 +135,7 @@ class Options:
             "where to compute",
             flag="Where to compute: local or spark.",
             in_spec=False,
-            check=_known_engine,
+            check=late_function("kohort.tables.source", "check_engine"),
         ),
     ] = "local"
 
@@ -184,8 +166,8 @@ class Declared:
         return value
 
     def check(self, value: Any) -> None:
-        """Raise InputError for a value that has the right type and is wrong all the same: an unknown name."""
-        if self.option.check is not None:
+        """Raise InputError for an unknown name."""
+        if self.option.check is not None and isinstance(value, str):
             self.option.check(value)
 
 

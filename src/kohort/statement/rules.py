@@ -13,7 +13,7 @@ from kohort.errors import InputError, KohortError, UnsupportedError
 from kohort.problem.promises import Model, RiskLimit
 from kohort.problem.roles import Role
 from kohort.statement.approval import check_recipients
-from kohort.statement.columns import refuse_for_other_roles
+from kohort.statement.columns import refuse_for_other_roles, wrong_join
 
 if TYPE_CHECKING:
     from kohort.statement.statement import Statement
@@ -56,10 +56,7 @@ def _of_events(asked: Statement) -> Iterator[KohortError]:
 def _of_columns(asked: Statement) -> Iterator[KohortError]:
     for name in asked.joins:
         if asked.treatments.get(name) != "pseudonym":
-            yield InputError(
-                f"A join is given for {name!r}, which is not published as pseudonyms. Give it the treatment "
-                "pseudonym, or leave out the join."
-            )
+            yield wrong_join(name)
     if asked.linked_by is not None and asked.publish:
         yield UnsupportedError("Linked records publish intervals. Leave out 'publish'.")
 
@@ -150,7 +147,7 @@ def _of_linked_records(asked: Statement) -> Iterator[KohortError]:
             )
     if asked.linked_by is None:
         return
-    if asked.scheme is not None or asked.schemes:
+    if asked.has_scheme:
         yield UnsupportedError(
             "Linked records are published in groups of people, which no scheme does. Leave 'scheme' out."
         )
@@ -181,7 +178,7 @@ def _of_promises_about_tables(asked: Statement) -> Iterator[KohortError]:
                 f"{name} counts records, not people. Leave out the role person, if everybody has one record, "
                 "or ask for another model."
             )
-        if asked.labels != "hierarchy" or asked.scheme is not None or asked.schemes:
+        if asked.labels != "hierarchy" or asked.has_scheme:
             yield UnsupportedError(
                 f"{name} is kept by searches over the levels of hierarchies. Leave out 'scheme', and set "
                 "labels: hierarchy."
@@ -245,7 +242,7 @@ def _of_ledger(asked: Statement) -> Iterator[KohortError]:
         (asked.linked_by is not None, "linked records or households"),
         (asked.items is not None, "a column of items"),
         (asked.events is not None, "a table of events"),
-        (asked.scheme is not None or bool(asked.schemes), "a scheme"),
+        (asked.has_scheme, "a scheme"),
         (asked.sample < 1, "a sample of the records"),
         (bool(asked.perturbations), "treatments that change values"),
         (bool(asked.publish), "means or medians"),

@@ -14,15 +14,25 @@ from kohort.parameters import Option, Share, check_parameters
 from kohort.problem.promises import AlphaDeassociation, ItemInference, KAnonymity, KmAnonymity, Model
 from kohort.problem.roles import Role, Roles
 from kohort.statement.approval import Analyses, Recipient
-from kohort.statement.columns import Column, columns_of
-from kohort.statement.events import EventsAsked
-from kohort.statement.items import BasketShape, Items
+from kohort.statement.columns import Column, EventsAsked, columns_of
+from kohort.statement.items import OF_ITEMS, BasketShape, Items
 from kohort.statement.options import OPTIONS, Options, options_of
 from kohort.statement.privacy import Promise, in_order, with_k
 from kohort.statement.rules import refuse_what_does_not_go_together
 from kohort.treatments import Perturbation
 
 _OF_ITEMS = options_of(Items)
+
+
+def _given(columns: Mapping[str, Column], key: str, default: Any = None) -> dict[str, Any]:
+    """The values of this key, for the columns that have it."""
+    found = {name: getattr(column, key) for name, column in columns.items()}
+    return {name: value for name, value in found.items() if value not in (None, "", (), default)}
+
+
+def _by_column(key: str, default: Any = None) -> cached_property[dict[str, Any]]:
+    """A view of what is given by column, where it is not the default."""
+    return cached_property(lambda asked: _given(asked.columns, key, default))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,27 +113,20 @@ class Statement(Options):
 
     # -- the columns, by what is asked of them ---------------------------------------------------------
 
-    def _given(self, key: str) -> dict[str, Any]:
-        """The values of this key, for the columns that have it."""
-        found = {name: getattr(column, key) for name, column in self.columns.items()}
-        return {name: value for name, value in found.items() if value not in (None, "", ())}
-
     @cached_property
     def roles(self) -> Roles:
         """The role of each column; the key of events and the slot of a history have one by themselves."""
-        of: dict[str, Role] = self._given("role")
+        of: dict[str, Role] = _given(self.columns, "role")
         if self.slot is not None:
             of |= {self.slot: "insensitive"}
-        if (
-            self.events is not None
-        ):  # of items, the joined table has one record per person: records are people
+        if self.events is not None:  # of items, the joined table has one record per person
             of |= {self.events.key: "identifier" if "items" in of.values() else "person"}
         return Roles(of, self.others)
 
     @cached_property
     def treatments(self) -> dict[str, str]:
         """The treatment of each column that has one, by its word; links are published as pseudonyms."""
-        found = self._given("how")
+        found = _given(self.columns, "how")
         household = self.roles.only("household")
         if household is not None:  # who finds one member finds all: that is seen, and protected
             found = {household: "pseudonym", **found}
@@ -132,50 +135,34 @@ class Statement(Options):
     @cached_property
     def perturbations(self) -> dict[str, Perturbation]:
         """The treatments with a size: noise, rank swapping, PRAM, limits or rounding."""
-        return {n: how for n, how in self._given("treatment").items() if isinstance(how, Perturbation)}
+        return {
+            n: how for n, how in _given(self.columns, "treatment").items() if isinstance(how, Perturbation)
+        }
 
     @cached_property
     def hierarchies(self) -> dict[str, Any]:
         """The hierarchies of quasi-identifiers and sensitive columns, or how to build them."""
-        of_others = self._given("hierarchy")
+        of_others = _given(self.columns, "hierarchy")
         return {n: source for n, source in of_others.items() if self.columns[n].role != "items"}
 
     @cached_property
     def orders(self) -> dict[str, list[str]]:
         """The values of columns in an order that is not the natural one."""
-        return {name: list(order) for name, order in self._given("order").items()}
+        return {name: list(order) for name, order in _given(self.columns, "order").items()}
 
-    @cached_property
-    def on_missing(self) -> dict[str, str]:
-        return {n: how for n, how in self._given("on_missing").items() if how != "error"}
-
-    @cached_property
-    def publish(self) -> dict[str, str]:
-        """What classes publish of columns of numbers: mean or median."""
-        return {n: how for n, how in self._given("publish").items() if how != "interval"}
-
-    @cached_property
-    def weights(self) -> dict[str, float]:
-        return {n: weight for n, weight in self._given("weight").items() if weight != 1}
-
-    @cached_property
-    def joins(self) -> dict[str, str]:
-        """The columns of one name have the same pseudonyms."""
-        return self._given("join")
-
-    @cached_property
-    def schemes(self) -> dict[str, str]:
-        """The schemes of single columns, instead of `scheme`."""
-        return self._given("scheme")
+    on_missing = _by_column("on_missing", "error")
+    publish = _by_column("publish", "interval")  # what classes publish of columns of numbers: mean or median
+    weights = _by_column("weight", 1)
+    joins = _by_column("join")  # the columns of one name have the same pseudonyms
+    schemes = _by_column("scheme")  # of single columns, instead of `scheme`
 
     @cached_property
     def items(self) -> Items | None:
         """The set-valued column, and how to publish it."""
-        for name, column in self.columns.items():
-            if column.role == "items":
-                how = (column.hierarchy, column.separator, column.multiset, column.suppress)
-                return Items(name, *how, self.items_algorithm, self.items_weight)
-        return None
+        if (name := self.roles.only("items")) is None:
+            return None
+        how = {key: getattr(self.columns[name], key) for key in OF_ITEMS}
+        return Items(name, **how, algorithm=self.items_algorithm, weight=self.items_weight)
 
     @property
     def linked_by(self) -> str | None:
@@ -201,12 +188,12 @@ class Statement(Options):
     @property
     def km(self) -> KmAnonymity | None:
         """What is promised of items."""
-        return next((promise for promise in self.promises if isinstance(promise, KmAnonymity)), None)
+        return next((each for each in self.promises if isinstance(each, KmAnonymity)), None)
 
     @property
     def confidence(self) -> ItemInference | None:
         """What is promised of sensitive items."""
-        return next((promise for promise in self.promises if isinstance(promise, ItemInference)), None)
+        return next((each for each in self.promises if isinstance(each, ItemInference)), None)
 
     @cached_property
     def table_models(self) -> tuple[Model, ...]:
@@ -237,6 +224,11 @@ class Statement(Options):
     @property
     def algorithm_name(self) -> str:
         return self.algorithm if isinstance(self.algorithm, str) else self.algorithm.name
+
+    @property
+    def has_scheme(self) -> bool:
+        """Whether it is said how values may be merged, of all columns or of single ones."""
+        return self.scheme is not None or bool(self.schemes)
 
     @property
     def kept_by_maps(self) -> dict[str, Any]:

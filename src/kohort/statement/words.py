@@ -164,6 +164,17 @@ class Options(TypedDict, total=False):
     header: bool | None
 
 
+class Checking(TypedDict, total=False):
+    """The options of `kohort.verify` that are needed less often."""
+
+    header: bool | None
+    original_header: bool | None
+    order_file: str | Path | None
+    ledger: str | Path | None
+    key: bytes | None
+    earlier: Sequence[Sequence[Any]]
+
+
 INSTEAD = {
     "household": "person=ko.Person(household='home')",
     "weight": "person=ko.Person(weight='people')",

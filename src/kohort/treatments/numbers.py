@@ -13,7 +13,7 @@ import pyarrow as pa
 from kohort.data.column import Column
 from kohort.errors import InputError
 from kohort.parameters import shown
-from kohort.problem.promises.exact import Exact, Number, exact_number, plain, readable
+from kohort.problem.promises.exact import Exact, Number, plain, readable
 from kohort.treatments.treatment import Perturbation, Scope, decimals_of
 
 
@@ -143,7 +143,7 @@ class Limits(OfNumbers):
 
     def __post_init__(self) -> None:
         ends = [
-            (name, exact_number("Limits", name, getattr(self, name), "a number", lambda n: True))
+            (name, Exact("a number", lambda n: True).read("Limits", name, getattr(self, name)))
             for name in ("bottom", "top")
             if getattr(self, name) is not None
         ]
@@ -217,10 +217,8 @@ class Pram(Perturbation):
         if isinstance(self.matrix, Mapping):
             object.__setattr__(self, "matrix", _checked_matrix(self.matrix))
         elif not isinstance(self.matrix, tuple):
-            chance = exact_number(
-                "Pram", "matrix", self.matrix, "a chance from 0 to 1, or a mapping", lambda n: 0 <= n <= 1
-            )
-            object.__setattr__(self, "matrix", chance)
+            share = Exact("a chance from 0 to 1, or a mapping", lambda n: 0 <= n <= 1)
+            object.__setattr__(self, "matrix", share.read("Pram", "matrix", self.matrix))
 
     @property
     def chances(self) -> dict[str, dict[str, Fraction]] | None:

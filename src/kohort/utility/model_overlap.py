@@ -18,7 +18,7 @@ import numpy as np
 from kohort.data.column import Column
 from kohort.errors import InputError, did_you_mean, percent
 from kohort.job.sides import BeforeAfter
-from kohort.verification.covering import Covering
+from kohort.verification.reading import Covering
 
 if TYPE_CHECKING:
     from kohort.release.release import Release

@@ -16,8 +16,8 @@ from kohort.errors import percent
 from kohort.job.sides import BasketPair, BeforeAfter, classes_of
 from kohort.kernels.threads import in_threads
 from kohort.utility.query_kernel import answer_counts
-from kohort.verification.covering import Covering
 from kohort.verification.item_coverage import published_nodes
+from kohort.verification.reading import Covering
 
 _SELECTIVITY = 0.1
 _MOST_COLUMNS = 3

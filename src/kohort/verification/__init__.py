@@ -2,7 +2,15 @@
 
 from kohort.verification.against_original import Original
 from kohort.verification.bounds import can_check, check_proof
-from kohort.verification.parts import PartDemands, PartFound, Verification, WholeFound, unite_parts
+from kohort.verification.classes import published_classes
+from kohort.verification.parts import (
+    PartDemands,
+    PartFound,
+    Verification,
+    WholeFound,
+    unite_parts,
+    verify_models,
+)
 from kohort.verification.people import RECORDS, linked
 from kohort.verification.releases import Together, verify_together
 from kohort.verification.two_files import JoinedTables, join_tables
@@ -19,7 +27,6 @@ from kohort.verification.verdict import (
     checked_loss,
 )
 from kohort.verification.verify import verify, verify_part
-from kohort.verification.verify_models import published_classes, verify_models
 from kohort.verification.written import SliceCheck, WrittenCheck
 
 __all__ = [

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,10 +18,10 @@ from kohort.errors import counted
 from kohort.problem.attribute import Attribute
 from kohort.problem.roles import Roles
 from kohort.tables.table import Table
-from kohort.verification.as_written import AsWritten, compare_codes
 from kohort.verification.reading import Reading
-from kohort.verification.scale import Scale, moment_as_written
+from kohort.verification.scale import Scale
 from kohort.verification.verdict import Check
+from kohort.verification.written import AsWritten, compare_codes
 
 if TYPE_CHECKING:
     from kohort.problem.items import ItemsProblem
@@ -73,9 +74,8 @@ def check_columns(
     extra = [name for name in published.names if name not in expected and name not in hidden]
     if extra:
         problems.append(f"columns were not in the original: {', '.join(map(repr, extra))}")
-    if problems:
-        return Check("columns", False, f"The columns differ: {'; '.join(problems)}.")
-    return Check("columns", True, "The columns are those of the spec; no identifier is published.")
+    good = "The columns are those of the spec; no identifier is published."
+    return Check.of("columns", problems, good, f"The columns differ: {'; '.join(problems)}.")
 
 
 def check_columns_alone(published: Table, roles: Roles, treatments: Mapping[str, str]) -> Check:
@@ -97,32 +97,25 @@ def label_pairs(published: Table, readings: Sequence[Reading], rows: np.ndarray 
 
     O(n) per attribute.
     """
-    found = []
-    for reading in readings:
-        labels, originals = published.column(reading.attribute.name), reading.attribute.column
-        shown = None if isinstance(rows, slice) else rows
-        found.append(count_pairs(labels, originals, len(labels.texts), len(originals.texts), rows=shown))
-    return found
+    shown = None if isinstance(rows, slice) else rows
+    columns = [(published.column(r.attribute.name), r.attribute.column) for r in readings]
+    return [count_pairs(new, old, len(new.texts), len(old.texts), rows=shown) for new, old in columns]
 
 
 def check_coverage(readings: Sequence[Reading], pairs: Sequence[Pairs]) -> list[Check]:
     """Check that every published value covers the original value of its record; see `label_pairs`."""
-    return [_coverage(reading, counted) for reading, counted in zip(readings, pairs)]
-
-
-def _coverage(reading: Reading, pairs: Pairs) -> Check:
-    attribute = reading.attribute
-    label, code, uses = pairs
-    covered = reading.covers(label, code)
-    name = f"coverage of {attribute.name!r}"
-    if covered.all():
-        return Check(name, True, f"Every value of {attribute.name!r} covers its original.")
-    unread = int((~reading.understood).sum())
-    labels_unread = counted(unread, "published label is", "published labels are")
-    hint = f" {labels_unread} not a value, node, interval, set or *." if unread else ""
-    wrong = int(uses[~covered].sum())
-    fails = "does not cover its original" if wrong == 1 else "do not cover their originals"
-    return Check(name, False, f"{counted(wrong, 'value')} of {attribute.name!r} {fails}.{hint}")
+    checks = []
+    for reading, (label, code, uses) in zip(readings, pairs):
+        name = reading.attribute.name
+        wrong = int(uses[~reading.covers(label, code)].sum())
+        fails = "does not cover its original" if wrong == 1 else "do not cover their originals"
+        bad = f"{counted(wrong, 'value')} of {name!r} {fails}."
+        if unread := int((~reading.understood).sum()):
+            labels = counted(unread, "published label is", "published labels are")
+            bad += f" {labels} not a value, node, interval, set or *."
+        good = f"Every value of {name!r} covers its original."
+        checks.append(Check.of(f"coverage of {name!r}", wrong, good, bad))
+    return checks
 
 
 def check_conserved(
@@ -136,12 +129,8 @@ def check_conserved(
         wrong = 0
         if not published.hands_on(name, original):  # then batches are compared: see `SliceCheck`
             wrong = _changed_values(published, original, name, rows)
-        detail = (
-            f"Column {name!r} is as it was."
-            if not wrong
-            else f"Column {name!r} was changed in {counted(wrong, 'record')}."
-        )
-        checks.append(Check(f"column {name!r} conserved", not wrong, detail))
+        bad = f"Column {name!r} was changed in {counted(wrong, 'record')}."
+        checks.append(Check.of(f"column {name!r} conserved", wrong, f"Column {name!r} is as it was.", bad))
     return checks
 
 
@@ -154,13 +143,12 @@ def check_together(published: Table, original: Table, names: Sequence[str]) -> l
         after, before = map(np.bincount, common_numbers(published, original, name))
         after[: len(before)] -= before[: len(after)]
         extra = int(after.clip(min=0).sum())
-        detail = (
+        good = (
             f"Taken together, the values of {name!r} are those of the original; which record has which was "
             "not compared."
-            if not extra
-            else f"{counted(extra, 'value is', 'values are')} in {name!r} that the original has not so often."
         )
-        checks.append(Check(f"values of {name!r}", not extra, detail))
+        bad = f"{counted(extra, 'value is', 'values are')} in {name!r} that the original has not so often."
+        checks.append(Check.of(f"values of {name!r}", extra, good, bad))
     return checks
 
 
@@ -179,7 +167,7 @@ def _changed_values(published: Table, original: Table, name: str, rows: np.ndarr
         numbers_after, numbers_before = common_numbers(published, original, name)
         return int((numbers_after != numbers_before[rows]).sum())
     shown, own = published.column(name), original.column(name)
-    number_after, number_before = _common_numbers_of_codes(shown, own)
+    number_after, number_before = _numbers_of(*_keys(shown, own))
     wrong = 0
     for part in stretches_of(len(shown), _IN_CACHE):
         originals = own.at(part if isinstance(rows, slice) else rows[part])
@@ -199,41 +187,34 @@ def common_numbers(published: Table, original: Table, name: str) -> tuple[np.nda
 
     Numbers and times are compared as such: 1.0 is 1.
     """
-    if _has_codes(published.arrow(name)) and _has_codes(original.arrow(name)):
+    tables = [table.arrow(name) for table in (published, original)]
+    if all(map(_has_codes, tables)):
         after, before = published.column(name), original.column(name)
-        number_after, number_before = _common_numbers_of_codes(after, before)
+        number_after, number_before = _numbers_of(*_keys(after, before))
         return number_after[after.codes], number_before[before.codes]
-    known: dict[Any, int] = {}
-    tables = [table.arrow(name).to_pylist() for table in (published, original)]
-    lists = [[known.setdefault(_hashable(v), len(known)) for v in values] for values in tables]
-    return np.array(lists[0]), np.array(lists[1])
+    return _numbers_of(*([_hashable(value) for value in array.to_pylist()] for array in tables))
 
 
-def _common_numbers_of_codes(after: Column, before: Column) -> tuple[np.ndarray, np.ndarray]:
-    """The same per code."""
+def _numbers_of(left: Sequence[Any], right: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+    """A number for each key, the same for equal ones."""
     number_of: dict[Any, int] = {}
-    left, right = (
-        np.array([number_of.setdefault(key, len(number_of)) for key in keys], dtype=np.int64)
-        for keys in _keys(after, before)
-    )
-    return left, right
+    numbers = [[number_of.setdefault(key, len(number_of)) for key in keys] for keys in (left, right)]
+    return np.array(numbers[0], dtype=np.int64), np.array(numbers[1], dtype=np.int64)
 
 
 def _has_codes(array: pa.ChunkedArray) -> bool:
     return not pa.types.is_nested(array.type) and not isinstance(array.type, pa.BaseExtensionType)
 
 
-def _keys(after: Column, before: Column) -> tuple[list[Any], list[Any]]:
+def _keys(after: Column, before: Column) -> tuple[Sequence[Any], Sequence[Any]]:
     """The keys by which two columns are compared: positions of numbers and times, else texts."""
+    are_times = [column.kind in ("date", "datetime") for column in (after, before)]
     have_given_orders = bool(after.listed or before.listed)  # places in two orders say nothing
-    if have_given_orders or not (
-        after.ordered and before.ordered and _are_times(after) == _are_times(before)
-    ):
+    if have_given_orders or not (after.ordered and before.ordered and are_times[0] == are_times[1]):
         return _spelled(after, before), _spelled(before, after)
     scales = Scale(after), Scale(before)
-    if _are_times(after) and scales[0].zoned != scales[1].zoned:  # some formats cannot keep a time zone
-        by_clock = [[None if t is None else moment_as_written(t) for t in c.texts] for c in (after, before)]
-        return by_clock[0], by_clock[1]
+    if are_times[0] and scales[0].zoned != scales[1].zoned:  # some formats cannot keep a time zone
+        return scales[0].clocks, scales[1].clocks
     return scales[0].positions, scales[1].positions
 
 
@@ -245,10 +226,6 @@ def _spelled(column: Column, other: Column) -> list[str | None]:
     if column.kind == "boolean" and other.kind in ("integer", "float"):
         return [None if text is None else str(int(text == "true")) for text in column.texts]
     return [None if text is None else _CLOCK.sub(r"\1", text) for text in column.texts]
-
-
-def _are_times(column: Column) -> bool:
-    return column.kind in ("date", "datetime")
 
 
 def _hashable(value: Any) -> Any:
@@ -267,7 +244,8 @@ def matching_rows(
 
     Takes the first original that fits, which is right whenever anything is. O(n * columns).
     """
-    fits = [_pair_fits(published.column(reading.attribute.name), reading) for reading in readings]
+    labels = [published.column(reading.attribute.name).codes for reading in readings]
+    fits = [cache(reading.covers_one) for reading in readings]
     originals = [reading.attribute.column.codes for reading in readings]
     same = [common_numbers(published, original, name) for name in conserved if name in published.names]
     rows = np.empty(published.n_records, dtype=np.int64)
@@ -275,7 +253,7 @@ def matching_rows(
     for record in range(published.n_records):
         while row < original.n_records and not (
             all(after[record] == before[row] for after, before in same)
-            and all(fit(record, codes[row]) for fit, codes in zip(fits, originals))
+            and all(fit(shown[record], codes[row]) for fit, shown, codes in zip(fits, labels, originals))
         ):
             row += 1
         if row == original.n_records:
@@ -283,15 +261,3 @@ def matching_rows(
         rows[record] = row
         row += 1
     return rows
-
-
-def _pair_fits(labels: Column, reading: Reading) -> Callable[[int, int], bool]:
-    known: dict[tuple[int, int], bool] = {}
-
-    def fits(record: int, code: int) -> bool:
-        pair = (int(labels.codes[record]), int(code))
-        if pair not in known:
-            known[pair] = bool(reading.covers(np.array([pair[0]]), np.array([pair[1]]))[0])
-        return known[pair]
-
-    return fits

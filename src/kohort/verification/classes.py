@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
+from math import prod
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,11 +15,57 @@ import pyarrow as pa
 from kohort.data.column import Column
 from kohort.data.counting import stretches_of
 from kohort.data.domain import STAR
-from kohort.errors import UnsupportedError
+from kohort.data.hierarchy import Hierarchy
+from kohort.errors import InputError, UnsupportedError
 from kohort.problem.attribute import Attribute
+from kohort.tables.table import Table
 from kohort.verification.people import RECORDS, CountedPeople, Units, people_fitting
-from kohort.verification.promises import OF_CLASSES, OF_TABLES, AllClasses, Counts, Judged, Promise, Values
+from kohort.verification.promises import (
+    OF_CLASSES,
+    OF_TABLES,
+    AllClasses,
+    Counts,
+    Judged,
+    Promise,
+    Stated,
+    Values,
+    stated,
+)
 from kohort.verification.verdict import Check
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+def published_classes(
+    published: Table,
+    quasi_identifiers: Sequence[str],
+    models: Sequence[Stated | Promise],
+    *,
+    hierarchies: Mapping[str, Hierarchy] = _NOTHING,
+    orders: Mapping[str, Sequence[str]] = _NOTHING,
+    units: Units = RECORDS,
+    population: Sequence[Attribute] = (),
+    overall: Mapping[str, np.ndarray] = _NOTHING,
+) -> PublishedClasses:
+    """The classes of a published table and the sensitive columns that the models look at.
+
+    units       whose the records are, where that is known
+    population  the quasi-identifiers of everybody whom promises compare the table with
+    overall     of a part of a table: per sensitive column the people of the whole table by value
+    """
+    if not quasi_identifiers:
+        raise InputError("There is no quasi-identifier: name at least one column that others may know.")
+    published.require(list(quasi_identifiers))
+    sensitive, values = {}, {}
+    for name in sorted({p.attribute for p in stated(models) if p.attribute is not None}):
+        column = published.sensitive_column(name)
+        if name in orders:
+            column = column.in_order(orders[name])
+        sensitive[name] = column
+        whole = overall[name] if name in overall else units.overall(column)
+        values[name] = Values(column.texts, whole, column.ordered, hierarchies.get(name))
+    columns = [published.column(name) for name in quasi_identifiers]
+    return PublishedClasses(columns, sensitive, values, units, population)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,16 +175,16 @@ class PublishedClasses:
                 star[rows] &= of_code[column.at(rows)]
         return star
 
-    def how_many(self, chosen: np.ndarray) -> int:
-        """How many people have a record in the chosen classes, or how many records there are.
+    def how_many(self, column: str, chosen: np.ndarray) -> int:
+        """How many people, or records, there are in the chosen of the classes with values in a column.
 
         Somebody with records in several of them counts once.
         """
+        among = self.having(column)
+        among[among] = chosen
         if not self.units.are_people:
-            return int(self.sizes[chosen].sum())
-        there = np.zeros(int(self.units.persons.max()) + 1, dtype=bool)
-        there[self.units.persons[chosen[self.class_of_record]]] = True
-        return int(there.sum())
+            return int(self.sizes[among].sum())
+        return int(np.count_nonzero(np.bincount(self.units.persons[among[self.class_of_record]])))
 
     def having(self, column: str | None) -> np.ndarray:
         """Per class whether its records have values in the column: all of a class have, or none."""
@@ -201,20 +250,18 @@ class PublishedClasses:
         if not self.units.are_people:
             return []
         about = [(p, p.attribute) for p in promises if p.attribute is not None]
-        return self.units.checks(
-            self.class_of_record, [(p, self.sensitive[name], self.values[name]) for p, name in about]
-        )
+        known = [(p, self.sensitive[name], self.values[name]) for p, name in about]
+        return self.units.checks(self.class_of_record, known)
 
     def labelled(self, chosen: np.ndarray, extra: Mapping[str, Sequence]) -> pa.Table:
         """A table of the `chosen` classes: their published values, their sizes and the `extra` columns."""
-        table = {
-            column.name: [column.texts[code] for code in codes[chosen]]
+        arrays = {
+            column.name: pa.array([column.texts[code] for code in codes[chosen]], pa.string())
             for column, codes in zip(self.columns, self._codes)
         }
-        arrays = {name: pa.array(texts, pa.string()) for name, texts in table.items()}
         people = {"class_people": self.members[chosen]} if self.units.are_people else {}
         for name, values in {"class_size": self.sizes[chosen], **people, **extra}.items():
-            while name in table:  # a quasi-identifier has this name
+            while any(name == column.name for column in self.columns):
                 name += "_"
             arrays[name] = pa.array(values)
         return pa.table(arrays)
@@ -255,22 +302,32 @@ class ClassKeys:
 
     def fit(self, n_values: int) -> bool:
         """Whether a class and one of so many values fit into one number."""
-        size = max(n_values, 1)
-        for column in self.columns:
-            size *= max(len(column.texts), 1)  # of any length, since these are Python's integers
-        return size <= _LARGEST
+        widths = (max(len(column.texts), 1) for column in self.columns)
+        return prod(widths, start=max(n_values, 1)) <= _LARGEST  # of any length, as Python's integers are
 
     def cells(self, values: Column | None = None) -> Cells:
-        """Count the records of each class, and of each value of another column in it. O(n log n)."""
-        n_values = 1 if values is None else max(len(values.texts), 1)
+        """Count the records of each class, and of each value of another column in it. O(n log n).
+
+        Numbers are sorted in parts of which each lies above the one before. They are made twice where there
+        are several parts, so that those of one part are held at a time.
+        """
+        keyed = [*self.columns, *([] if values is None else [values])]
+        n_records, n_values = len(self.columns[0]), 1 if values is None else max(len(values.texts), 1)
+        limits = _limits(keyed, n_values, n_records // _AT_ONCE)
+        part = np.zeros(n_records if limits else 0, dtype=np.uint8)
+        for rows in stretches_of(len(part)):
+            part[rows] = np.searchsorted(limits, _numbers(keyed, rows), side="right")
         columns: list[list[np.ndarray]] = [[] for _ in fields(Cells)]
-        n_classes = 0
-        for keys in self._sorted_parts(values, n_values):
-            part = _counted(keys, n_values, n_classes)
-            n_classes += len(part.keys)
-            for column, f in zip(columns, fields(Cells)):
-                column.append(getattr(part, f.name))
-        return Cells(*(_joined(column) for column in columns))
+        for number in range(len(limits) + 1):
+            keys = _numbers(keyed, np.flatnonzero(part == number) if limits else slice(None))
+            keys.sort()
+            for column, found in zip(columns, _counted(keys, n_values, sum(map(len, columns[0])))):
+                column.append(found)
+        joined = []
+        for column in columns:
+            joined.append(np.concatenate(column))
+            column.clear()  # whose memory is needed
+        return Cells(*joined)
 
     def codes(self, keys: np.ndarray) -> list[np.ndarray]:
         """Per column the code of each class."""
@@ -280,66 +337,45 @@ class ClassKeys:
             found.append(code.astype(np.int32))
         return found[::-1]
 
-    def _sorted_parts(self, values: Column | None, n_values: int) -> Iterator[np.ndarray]:
-        """The numbers of all records, sorted: in parts of which each lies above the one before.
 
-        They are made twice where there are several parts, so that those of one part are held at a time.
-        """
-        n_records = len(self.columns[0])
-        limits = self._limits(values, n_values, n_records // _AT_ONCE)
-        part = np.zeros(n_records if limits else 0, dtype=np.uint8)
-        for rows in stretches_of(len(part)):
-            part[rows] = np.searchsorted(limits, self._keys(rows, values, n_values), side="right")
-        for number in range(len(limits) + 1):
-            chosen = np.flatnonzero(part == number) if limits else slice(None)
-            keys = self._keys(chosen, values, n_values)
-            keys.sort()
-            yield keys
-
-    def _keys(self, rows: slice | np.ndarray, values: Column | None, n_values: int) -> np.ndarray:
-        key = self.columns[0].at(rows).astype(np.int64)
-        for column in self.columns[1:]:
-            key *= max(len(column.texts), 1)
-            key += column.at(rows)
-        if values is not None:
-            key *= n_values
-            key += values.at(rows)
-        return key
-
-    def _limits(self, values: Column | None, n_values: int, n_cuts: int) -> list[int]:
-        """Numbers that cut all records into parts of about the same size; they lie between classes."""
-        if not n_cuts:
-            return []
-        sample = np.linspace(0, len(self.columns[0]) - 1, _SAMPLED).astype(np.int64)
-        keys = np.sort(self._keys(sample, values, n_values)) // n_values * n_values
-        places = np.linspace(0, len(keys) - 1, min(n_cuts, _MOST_CUTS) + 2)[1:-1].astype(np.int64)
-        return sorted({int(key) for key in keys[places] if key > 0})
+def _numbers(columns: Sequence[Column], rows: slice | np.ndarray) -> np.ndarray:
+    """A number for each of these records, in the order of their codes in the columns."""
+    key = columns[0].at(rows).astype(np.int64)
+    for column in columns[1:]:
+        key *= max(len(column.texts), 1)
+        key += column.at(rows)
+    return key
 
 
-def _joined(parts: list[np.ndarray]) -> np.ndarray:
-    """The parts one after the other; their memory is free afterwards."""
-    joined = np.concatenate(parts)
-    parts.clear()
-    return joined
+def _limits(columns: Sequence[Column], n_values: int, n_cuts: int) -> list[int]:
+    """Numbers that cut all records into parts of about the same size; they lie between classes."""
+    if not n_cuts:
+        return []
+    sample = np.linspace(0, len(columns[0]) - 1, _SAMPLED).astype(np.int64)
+    keys = np.sort(_numbers(columns, sample)) // n_values * n_values
+    places = np.linspace(0, len(keys) - 1, min(n_cuts, _MOST_CUTS) + 2)[1:-1].astype(np.int64)
+    return sorted({int(key) for key in keys[places] if key > 0})
 
 
-def _counted(keys: np.ndarray, n_values: int, first_class: int) -> Cells:
-    """The classes and cells of sorted numbers; classes are counted from `first_class` on."""
-    cell, count = _runs(keys)
+def _counted(keys: np.ndarray, n_values: int, first_class: int) -> tuple[np.ndarray, ...]:
+    """The fields of `Cells` of sorted numbers; classes are counted from `first_class` on."""
+    of_cell = _starts(keys)
+    cell, count = keys[of_cell], np.diff(np.append(of_cell, len(keys)))
     of_class = cell // n_values
     cell -= of_class * n_values
-    first = np.flatnonzero(np.concatenate([[True], of_class[1:] != of_class[:-1]])) if len(cell) else cell
+    first = _starts(of_class)
     number = np.repeat(
         np.arange(first_class, first_class + len(first), dtype=np.int32), np.diff(np.append(first, len(cell)))
     )
-    sizes = np.add.reduceat(count, first) if len(cell) else count
-    value = cell.astype(np.int16 if n_values < _SHORT else np.int32)
-    return Cells(
-        of_class[first], sizes, number, value, count.astype(np.int32 if len(keys) < 2**31 else np.int64)
+    return (
+        of_class[first],
+        np.add.reduceat(count, first) if len(cell) else count,
+        number,
+        cell.astype(np.int16 if n_values < _SHORT else np.int32),
+        count.astype(np.int32 if len(keys) < 2**31 else np.int64),
     )
 
 
-def _runs(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct numbers in a sorted list, and how often each occurs."""
-    starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])) if len(keys) else keys
-    return keys[starts], np.diff(np.append(starts, len(keys)))
+def _starts(keys: np.ndarray) -> np.ndarray:
+    """Where the runs of equal numbers begin in a sorted list."""
+    return np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]])) if len(keys) else keys

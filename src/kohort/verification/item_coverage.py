@@ -56,15 +56,11 @@ def _check_sensitive(name: str, missing: int, invented: int, problem: ItemsProbl
     """Check sensitive items, some of which are missing: that is right where they may be dropped, too."""
     dropped = missing if problem.drops_sensitive else 0
     wrong = missing - dropped + invented
-    detail = f"The sensitive items of {name!r} are published as they are."
-    if wrong:
-        detail = f"{counted(wrong, 'sensitive item')} of {name!r} are missing or invented."
-    elif dropped:
-        detail = (
-            f"The sensitive items of {name!r} are published as they are, but for {dropped:,} of {n_items:,} "
-            f"({percent(dropped / n_items)}) that are dropped."
-        )
-    return Check(f"sensitive items of {name!r}", not wrong, detail)
+    good = f"The sensitive items of {name!r} are published as they are"
+    if dropped:
+        good += f", but for {dropped:,} of {n_items:,} ({percent(dropped / n_items)}) that are dropped"
+    bad = f"{counted(wrong, 'sensitive item')} of {name!r} are missing or invented."
+    return Check.of(f"sensitive items of {name!r}", wrong, f"{good}.", bad)
 
 
 def _texts(baskets: Baskets) -> list[str | None]:
@@ -115,16 +111,16 @@ def _add_covers(
     Returns how many labels stand for no original item, and how many labels of all records mean nothing.
     """
     sizes = published.sizes[records]
-    first_item = int(published.offsets[records.start])
-    codes = published.items.codes[first_item : first_item + int(sizes.sum())]
-    occurrence, node, unknown = _nodes_of(codes, published, hierarchy)
+    first_item, n_items = int(published.offsets[records.start]), int(sizes.sum())
+    chosen = slice(first_item, first_item + n_items)
+    occurrence, node, unknown = published_nodes(published, hierarchy, chosen)
     record = np.repeat(rows[records], sizes)[occurrence] * len(hierarchy.leaves)
     first = np.searchsorted(keys, record + hierarchy.lo[node])
     after = np.searchsorted(keys, record + hierarchy.hi[node], side="right")
     width = hierarchy.hi[node].astype(np.int64) - hierarchy.lo[node] + 1
     np.add.at(change, first, width)
     np.add.at(change, after, -width)
-    stands_for = np.bincount(occurrence, weights=after - first, minlength=len(codes))
+    stands_for = np.bincount(occurrence, weights=after - first, minlength=n_items)
     return int((stands_for == 0).sum()), unknown
 
 
@@ -147,38 +143,34 @@ def _lost(keys: np.ndarray, covering: np.ndarray, silent: np.ndarray, n_leaves: 
 
 
 def _check(name: str, lost: int, invented: int, unknown: int, dropped: int, n_items: int) -> Check:
-    title = f"coverage of {name!r}"
-    if not lost and not invented:
+    good = f"The items of {name!r} stand for their originals, and for nothing else."
+    if dropped:
         share = percent(dropped / max(n_items, 1))
-        left_out = f" {dropped:,} of {n_items:,} items ({share}) are dropped from their baskets." * bool(
-            dropped
-        )
-        return Check(
-            title, True, f"The items of {name!r} stand for their originals, and for nothing else.{left_out}"
-        )
-    hint = (
-        f" {counted(unknown, 'published label is', 'published labels are')} neither an item nor a node."
-        if unknown
-        else ""
-    )
-    return Check(
-        title,
-        False,
+        good += f" {dropped:,} of {n_items:,} items ({share}) are dropped from their baskets."
+    bad = (
         f"{counted(lost, 'item')} of {name!r} not covered, "
-        f"{counted(invented, 'published item')} without an original.{hint}",
+        f"{counted(invented, 'published item')} without an original."
     )
+    if unknown:
+        labels = counted(unknown, "published label is", "published labels are")
+        bad += f" {labels} neither an item nor a node."
+    return Check.of(f"coverage of {name!r}", lost or invented, good, bad)
 
 
-def published_nodes(published: Baskets, hierarchy: Hierarchy) -> tuple[np.ndarray, np.ndarray, int]:
-    """The nodes that each published occurrence may mean, and how many labels mean nothing."""
-    return _nodes_of(published.items.codes, published, hierarchy)
+def nodes_meant(published: Baskets, hierarchy: Hierarchy) -> list[list[int]]:
+    """The nodes that each published label may mean."""
+    texts = [str(text) for text in published.items.texts]
+    return [[0] if text == STAR else hierarchy.nodes_of_label.get(text, []) for text in texts]
 
 
-def _nodes_of(
-    codes: np.ndarray, published: Baskets, hierarchy: Hierarchy
+def published_nodes(
+    published: Baskets, hierarchy: Hierarchy, chosen: slice = slice(None)
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """The same for some of the occurrences, by the codes of their labels."""
-    meant = [_nodes(str(text), hierarchy) for text in published.items.texts]
+    """The nodes that each published occurrence may mean, and how many labels mean nothing.
+
+    chosen  which of the occurrences
+    """
+    codes, meant = published.items.codes[chosen], nodes_meant(published, hierarchy)
     number = np.array([len(nodes) for nodes in meant], dtype=np.int64)
     start = np.cumsum(number) - number
     flat = np.array([node for nodes in meant for node in nodes], dtype=np.int64)
@@ -188,10 +180,6 @@ def _nodes_of(
     occurrence = np.repeat(np.arange(len(codes)), each)
     within = np.arange(len(occurrence)) - np.repeat(np.cumsum(each) - each, each)
     return occurrence, flat[start[codes][occurrence] + within], int((number == 0).sum())
-
-
-def _nodes(label: str, hierarchy: Hierarchy) -> list[int]:
-    return [0] if label == STAR else hierarchy.nodes_of_label.get(label, [])
 
 
 _MOST_CELLS = 10**8

@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from kohort.data.baskets import Baskets
 from kohort.data.column import Column
-from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.verification.classes import PublishedClasses
-from kohort.verification.promises import Promise
+from kohort.verification.item_coverage import nodes_meant
+from kohort.verification.promises import Measure, Promise
 from kohort.verification.promises.itemsets import Inferences, Rare, infer, support
 from kohort.verification.unprotected import cautions_of_baskets
 from kohort.verification.verdict import Check, ModelVerdict, Verdict
@@ -37,15 +37,8 @@ def verify_baskets(
     With sensitive items: whether the others are k^m-anonymous, and whether they imply no sensitive item with
     more than the confidence that is allowed.
     """
-    others = published if holders is None else holders.others
-    everybody = np.zeros(len(others), dtype=np.int64)
-    found = _survey(others, promise, everybody, levels)
-    judged = [km_verdict(others, promise, found.least, len(found.failing_classes), promise.words)]
-    violations = [Violation(0, _named(others, rare.items), rare.support) for rare in found.listed]
-    if holders is not None:
-        of_sensitive, telling = _confidence(holders, everybody, classes=False)
-        judged.append(of_sensitive)
-        violations += telling
+    everybody = np.zeros(len(published), dtype=np.int64)
+    judged, violations = _judged(published, promise, holders, levels, everybody, in_classes=False)
     return Verdict(
         records=len(published),
         withheld=0,
@@ -56,6 +49,25 @@ def verify_baskets(
         violations=pa.table(_columns_of(violations, with_sensitive=holders is not None)),
         cautions=tuple(cautions_of_baskets(int(promise.number("k")), sensitive_columns)),
     )
+
+
+def with_items(
+    verdict: Verdict,
+    classes: PublishedClasses,
+    published: Baskets,
+    promise: Promise,
+    holders: Holders | None = None,
+    levels: Levels | None = None,
+) -> Verdict:
+    """The verdict on quasi-identifiers, extended by that on the items within every class."""
+    class_of_record = classes.class_of_record
+    judged, violations = _judged(published, promise, holders, levels, class_of_record, in_classes=True)
+    shown = verdict.violations
+    if violations and not shown.num_rows:
+        chosen = np.array([one.class_ for one in violations])
+        columns = _columns_of(violations, with_sensitive=holders is not None)
+        shown = classes.labelled(chosen, {"fails": [one.fails for one in violations], **columns})
+    return replace(verdict, models=(*verdict.models, *judged), violations=shown)
 
 
 class Holders(NamedTuple):
@@ -110,9 +122,10 @@ def holders_of(published: Baskets, promise: Promise, values: Column | None, *, m
     return Holders(promise, others, published, of_item, sensitive, holds)
 
 
-class Violation(NamedTuple):
-    """Published items of a class, their support, and something sensitive with the number of its holders."""
+class _Violation(NamedTuple):
+    """Published items of a class that break a promise, and something sensitive with its number of holders."""
 
+    fails: str
     class_: int
     items: list[str]
     support: int
@@ -120,75 +133,53 @@ class Violation(NamedTuple):
     holders: int | None = None
 
 
-def _confidence(
-    found: Holders, class_of_record: np.ndarray, *, classes: bool
-) -> tuple[ModelVerdict, list[Violation]]:
-    """Judge every class by itself."""
-    promise, known = found.promise, found.known
-    highest, failing, violations = Fraction(0), 0, list[Violation]()
-    order = np.argsort(class_of_record, kind="stable")
-    for records in np.split(order, np.flatnonzero(np.diff(class_of_record[order])) + 1):
-        survey = found.inferences(records)
-        highest = max(highest, survey.highest or highest)
-        failing += survey.telling > 0
-        violations += [
-            Violation(
-                int(class_of_record[records[0]]),
-                _named(known, one.items),
-                one.support,
-                str(found.names[one.sensitive]),
-                one.holders,
-            )
-            for one in survey.listed
-        ]
-    verdict = ModelVerdict(
-        model=promise.name,
-        attribute=known.name if promise.attribute is None else promise.attribute,
-        promise=promise.other_words if classes else promise.words,
-        asked=found.limit,
-        measured=highest,
-        failing_classes=failing,
-        parameters=dict(promise.parameters),
-    )
-    return verdict, violations
+def _columns_of(violations: Sequence[_Violation], *, with_sensitive: bool) -> dict[str, pa.Array]:
+    kinds = {"items": pa.list_(pa.string()), "support": pa.int64()}
+    kinds |= {"sensitive": pa.string(), "holders": pa.int64()} if with_sensitive else {}
+    return {name: pa.array([getattr(v, name) for v in violations], kind) for name, kind in kinds.items()}
 
 
-def _columns_of(violations: Sequence[Violation], *, with_sensitive: bool) -> dict[str, pa.Array]:
-    columns = {
-        "items": pa.array([one.items for one in violations], pa.list_(pa.string())),
-        "support": pa.array([one.support for one in violations], pa.int64()),
-    }
-    if with_sensitive:
-        columns["sensitive"] = pa.array([one.sensitive for one in violations], pa.string())
-        columns["holders"] = pa.array([one.holders for one in violations], pa.int64())
-    return columns
-
-
-def with_items(
-    verdict: Verdict,
-    classes: PublishedClasses,
+def _judged(
     published: Baskets,
     promise: Promise,
-    holders: Holders | None = None,
-    levels: Levels | None = None,
-) -> Verdict:
-    """The verdict on quasi-identifiers, extended by that on the items within every class."""
+    holders: Holders | None,
+    levels: Levels | None,
+    class_of_record: np.ndarray,
+    *,
+    in_classes: bool,
+) -> tuple[list[ModelVerdict], list[_Violation]]:
+    """Judge every class by itself: its itemsets and, with `holders`, what they imply."""
+
+    def model(of: Promise, about: str, asked: Measure, found: Measure | None, failing: int) -> ModelVerdict:
+        words = of.other_words if in_classes else of.words
+        return ModelVerdict(of.name, about, words, asked, found, failing, dict(of.parameters))
+
     others = published if holders is None else holders.others
-    found = _survey(others, promise, classes.class_of_record, levels)
-    judged = [km_verdict(others, promise, found.least, len(found.failing_classes), promise.other_words)]
-    named = [(one.class_, _named(others, one.items), one.support) for one in found.listed]
-    violations, fails = [Violation(*one) for one in named], [promise.name] * len(named)
-    if holders is not None:
-        of_sensitive, telling = _confidence(holders, classes.class_of_record, classes=True)
-        judged.append(of_sensitive)
-        violations += telling
-        fails += [holders.promise.name] * len(telling)
-    shown = verdict.violations
-    if violations and not shown.num_rows:
-        chosen = np.array([one.class_ for one in violations])
-        columns = _columns_of(violations, with_sensitive=holders is not None)
-        shown = classes.labelled(chosen, {"fails": fails, **columns})
-    return replace(verdict, models=(*verdict.models, *judged), violations=shown)
+    rare = _survey(others, promise, class_of_record, levels)
+    k, failing = int(promise.number("k")), len(rare.failing_classes)
+    judged = [model(promise, others.name, k, rare.least, failing)]
+    found = [
+        _Violation(promise.name, one.class_, _named(others, one.items), one.support) for one in rare.listed
+    ]
+    if holders is None:
+        return judged, found
+    of, known = holders.promise, holders.known
+    highest, failing = Fraction(0), 0
+    order = np.argsort(class_of_record, kind="stable")
+    for records in np.split(order, np.flatnonzero(np.diff(class_of_record[order])) + 1):
+        survey = holders.inferences(records)
+        highest = max(highest, survey.highest or highest)
+        failing += survey.telling > 0
+        for one in survey.listed:
+            items, told = _named(known, one.items), str(holders.names[one.sensitive])
+            class_ = int(class_of_record[records[0]])
+            found.append(_Violation(of.name, class_, items, one.support, told, one.holders))
+    about = known.name if of.attribute is None else of.attribute
+    return [*judged, model(of, about, holders.limit, highest, failing)], found
+
+
+def _named(published: Baskets, items: Sequence[int]) -> list[str]:
+    return [str(published.items.texts[item]) for item in items]
 
 
 def _survey(published: Baskets, promise: Promise, class_of_record: np.ndarray, levels: Levels | None) -> Rare:
@@ -205,7 +196,7 @@ def survey_locally(published: Baskets, levels: Levels, promise: Promise, class_o
     `least` is the smallest support of a listed set, or k where none is listed.
     """
     n_labels, k = max(len(published.items.texts), 1), int(promise.number("k"))
-    own = np.unique(_literal(published))
+    own = np.unique(published.record_of_item * n_labels + published.items.codes)
     keys = np.unique(np.concatenate([own, *_above(published, levels)]))
     offsets = np.append(0, np.cumsum(np.bincount(keys // n_labels, minlength=len(published))))
     shown = np.isin(keys, own, assume_unique=True)
@@ -234,20 +225,15 @@ class Levels(NamedTuple):
 
 def labels_nest(published: Baskets, hierarchy: Hierarchy) -> bool:
     """Whether some published label lies above another one: only then items are recoded locally."""
-    nodes = np.sort([nodes[0] for nodes in _meant(published, hierarchy) if len(nodes) == 1])
+    nodes = np.sort([nodes[0] for nodes in nodes_meant(published, hierarchy) if len(nodes) == 1])
     last = hierarchy.leaf_node[hierarchy.hi]
     return bool((nodes[1:] <= np.maximum.accumulate(last[nodes])[:-1]).any()) if len(nodes) else False
-
-
-def _literal(published: Baskets) -> np.ndarray:
-    """Record * labels + label for every published label."""
-    return published.record_of_item * max(len(published.items.texts), 1) + published.items.codes
 
 
 def _above(published: Baskets, levels: Levels) -> Iterator[np.ndarray]:
     """The same for labels that a record supports by another label above them."""
     hierarchy, n_labels = levels.hierarchy, max(len(published.items.texts), 1)
-    meant = _meant(published, hierarchy)
+    meant = nodes_meant(published, hierarchy)
     label_at = np.full(len(hierarchy.parent), -1, dtype=np.int64)
     for label, nodes in enumerate(meant):
         if len(nodes) == 1:  # a label of several nodes is supported by nothing but itself
@@ -291,28 +277,3 @@ def _possible(
     for lower in np.flatnonzero(label_at >= 0):
         has = (node <= lower) & (lower <= last[node])
         yield record[has], np.full(int(has.sum()), lower)
-
-
-def _meant(published: Baskets, hierarchy: Hierarchy) -> list[list[int]]:
-    """The nodes that each published label may mean."""
-    texts = [str(text) for text in published.items.texts]
-    return [[0] if text == STAR else hierarchy.nodes_of_label.get(text, []) for text in texts]
-
-
-def km_verdict(
-    published: Baskets, promise: Promise, least: int | None, failing: int, words: str
-) -> ModelVerdict:
-    """The verdict on k^m-anonymity, given the least support of an itemset and how many classes fail."""
-    return ModelVerdict(
-        model=promise.name,
-        attribute=published.name,
-        promise=words,
-        asked=int(promise.number("k")),
-        measured=least,
-        failing_classes=failing,
-        parameters=dict(promise.parameters),
-    )
-
-
-def _named(published: Baskets, items: Sequence[int]) -> list[str]:
-    return [str(published.items.texts[item]) for item in items]

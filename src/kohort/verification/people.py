@@ -24,9 +24,9 @@ from kohort.data.column import Column
 from kohort.errors import counted
 from kohort.problem.attribute import Attribute
 from kohort.tables.table import Table
-from kohort.verification.covering import read_covering
 from kohort.verification.promises import OF_CLASSES, Counts, Promise, Values
 from kohort.verification.promises.promise import LONG
+from kohort.verification.reading import read_covering
 from kohort.verification.two_files import EVENTS_OF_ALL, Eventless
 from kohort.verification.verdict import Check
 
@@ -40,13 +40,15 @@ class Units:
     are_people: ClassVar[bool] = False
     may_withhold: ClassVar[bool] = True
     """Whether a record with `*` everywhere says nothing of anybody."""
-    are_spread: ClassVar[bool] = False
-    """Whether in the whole table everybody counts once, spread evenly over their records."""
 
     @property
     def persons(self) -> np.ndarray:
         """Per record a number for whose it is."""
         raise NotImplementedError
+
+    def overall(self, column: Column) -> np.ndarray:
+        """How often each value occurs in the whole table."""
+        return column.counts
 
     def class_of_record(self, columns: Sequence[Column]) -> np.ndarray:
         """The number of each record's class: those that look alike, in the order of what is published."""
@@ -66,7 +68,7 @@ class Units:
         """The records that have no value in a column, as everybody sees: those of people without events."""
         return np.empty(0, dtype=np.int64)
 
-    def checks(self, class_of: np.ndarray, promised: Sequence[tuple[Promise, Column, Values]]) -> list[Check]:
+    def checks(self, class_of: np.ndarray, promised: Sequence[Promised]) -> list[Check]:
         """What else is checked, given the class of each record, and the promises about values."""
         return []
 
@@ -87,12 +89,19 @@ class Persons(Units):
     """
 
     are_people: ClassVar[bool] = True
-    are_spread: ClassVar[bool] = True
     number: np.ndarray
 
     @property
     def persons(self) -> np.ndarray:
         return self.number
+
+    def overall(self, column: Column) -> np.ndarray:
+        """The people by value, everybody spread evenly over their records."""
+        everybody = np.zeros(len(column), dtype=np.int64)
+        counts = CountedPeople(everybody, self.number, 1).spread(column.codes, len(column.texts))
+        overall = np.zeros(len(column.texts), dtype=counts.count.dtype)
+        overall[counts.value_of] = counts.count
+        return overall
 
     def beside(self, genuine: np.ndarray) -> Units:
         if genuine.all():
@@ -138,43 +147,33 @@ class Histories(Units):
     def lacking(self, column: str | None) -> np.ndarray:
         return self.eventless.lacking(column)
 
-    def checks(self, class_of: np.ndarray, promised: Sequence[tuple[Promise, Column, Values]]) -> list[Check]:
-        """Check that records are linked as they should be, and the models in every slot by itself."""
-        by_slot = [self._check_slot(slot, class_of, promised) for slot in self.slots if promised]
-        return [*self._check_links(), *by_slot]
+    def checks(self, class_of: np.ndarray, promised: Sequence[Promised]) -> list[Check]:
+        """Check that records are linked as they should be, and the models in every slot by itself.
 
-    def _check_links(self) -> list[Check]:
-        """Check that every published record has a pseudonym, and nobody two records in a slot."""
+        Every published record has a pseudonym, and nobody two records in a slot. Whoever knows a person's
+        history may look at one slot of it.
+        """
         person = self.person
         missing = int(person.counts[-1]) if person.has_null else 0
-        detail = (
-            f"{counted(missing, 'record has', 'records have')} no pseudonym in {person.name!r}."
-            if missing
-            else f"Every record has a pseudonym in {person.name!r}."
-        )
-        checks = [Check("linked records", not missing, detail)]
+        good = f"Every record has a pseudonym in {person.name!r}."
+        bad = f"{counted(missing, 'record has', 'records have')} no pseudonym in {person.name!r}."
+        checks = [Check.of("linked records", missing, good, bad)]
         for slot in self.slots:
             pairs = person.codes.astype(np.int64) * len(slot.texts) + slot.codes
             twice = len(pairs) - len(np.unique(pairs))
-            detail = (
+            good = f"Nobody has two records in one slot of {slot.name!r}."
+            bad = (
                 f"{counted(twice, 'record is', 'records are')} in the same slot of {slot.name!r} as another "
                 "one of the same person."
-                if twice
-                else f"Nobody has two records in one slot of {slot.name!r}."
             )
-            checks.append(Check("slots", not twice, detail))
+            checks.append(Check.of("slots", twice, good, bad))
+        for slot in self.slots if promised else ():
+            cells = class_of * len(slot.texts) + slot.codes
+            broken = [about[0].name for about in promised if not self._holds_in(cells, *about)]
+            good = "The models of sensitive values hold in every slot of every history by itself."
+            bad = f"In some slot of some history, {', '.join(broken)} does not hold among the records there."
+            checks.append(Check.of("models slot by slot", broken, good, bad))
         return checks
-
-    def _check_slot(self, slot: Column, class_of: np.ndarray, promised: Sequence[Promised]) -> Check:
-        """Check the models in every slot by itself: whoever knows a person's history may look at one slot."""
-        cells = class_of * len(slot.texts) + slot.codes
-        broken = [about[0].name for about in promised if not self._holds_in(cells, *about)]
-        detail = (
-            f"In some slot of some history, {', '.join(broken)} does not hold among the records there."
-            if broken
-            else "The models of sensitive values hold in every slot of every history by itself."
-        )
-        return Check("models slot by slot", not broken, detail)
 
     def _holds_in(self, cells: np.ndarray, promise: Promise, column: Column, values: Values) -> bool:
         present = np.ones(len(cells), dtype=bool)
@@ -367,7 +366,18 @@ def people_fitting(
     )
     if all((covered.sum(axis=1) <= 1).all() for covered in covers):
         return _by_their_only_labels(covers, everybody, counts, np.column_stack(codes))
-    return _one_class_at_a_time(covers, everybody, counts, codes)
+    people = np.zeros(len(codes[0]), dtype=np.int64)
+    times = np.zeros(len(everybody), dtype=np.int64)
+    packed = [  # per column and label a bit for each person: whether it covers their value
+        np.array([np.packbits(of_label[values]) for of_label in covered.T])
+        for covered, values in zip(covers, everybody.T)
+    ]
+    for number, labels in enumerate(zip(*codes)):
+        fitting = np.bitwise_and.reduce([bits[label] for bits, label in zip(packed, labels)])
+        fits = np.flatnonzero(np.unpackbits(fitting, count=len(everybody)))
+        people[number] = counts[fits].sum()
+        times[fits] += 1
+    return Fitting(people, int(counts[times == 0].sum()), apart=bool((times <= 1).all()))
 
 
 def _by_their_only_labels(
@@ -381,24 +391,3 @@ def _by_their_only_labels(
     fitting = np.bincount(number[len(classes) :], weights=counts, minlength=int(number.max()) + 1)
     people = fitting[number[: len(classes)]].astype(np.int64)
     return Fitting(people, int(counts.sum() - people.sum()), apart=True)
-
-
-def _one_class_at_a_time(
-    covers: Sequence[np.ndarray], everybody: np.ndarray, counts: np.ndarray, codes: Sequence[np.ndarray]
-) -> Fitting:
-    people = np.zeros(len(codes[0]), dtype=np.int64)
-    times = np.zeros(len(everybody), dtype=np.int64)
-    packed = [_bits(covered, values) for covered, values in zip(covers, everybody.T)]
-    for number, labels in enumerate(zip(*codes)):
-        fitting = packed[0][labels[0]]
-        for bits, label in zip(packed[1:], labels[1:]):
-            fitting = fitting & bits[label]
-        fits = np.flatnonzero(np.unpackbits(fitting, count=len(everybody)))
-        people[number] = counts[fits].sum()
-        times[fits] += 1
-    return Fitting(people, int(counts[times == 0].sum()), apart=bool((times <= 1).all()))
-
-
-def _bits(covered: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """For each label a bit per person: whether it covers their value."""
-    return np.array([np.packbits(of_label[values]) for of_label in covered.T])

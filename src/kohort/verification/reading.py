@@ -18,10 +18,11 @@ import numpy as np
 from kohort.data.column import Column
 from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
+from kohort.errors import InputError, counted
 from kohort.problem.attribute import Attribute
 from kohort.verification.scale import Position, Scale, Tree, period, spelled, tree_of
 
-_NOBODY = (1, 0)  # an empty range
+_NONE = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,80 +50,183 @@ class Extent:
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
-    """What each label covers: leaves of the hierarchy, or values of the column (in natural order).
+class Covering:
+    """Per label the values that it covers: a range of ranks or, where they are scattered, a list of them.
 
-    `understood` is False for a label that is none of the things a published value can be.
+    Values are ranked in the order of the hierarchy's leaves, else in their natural order, so that nearly
+    every label is a range. `scattered` holds pairs of a label and a rank for the others.
     """
 
+    rank_of_code: np.ndarray
+    first: np.ndarray
+    last: np.ndarray
+    scattered: np.ndarray
+
+    @classmethod
+    def exact(cls, n_values: int) -> Covering:
+        """The covering of labels that are the values themselves."""
+        every = np.arange(n_values)
+        return cls(every, every, every, np.zeros((2, 0), dtype=np.int64))
+
+    @property
+    def n_labels(self) -> int:
+        return len(self.first)
+
+    @cached_property
+    def widths(self) -> np.ndarray:
+        """How many values each label covers."""
+        return self.totals(np.ones(len(self.rank_of_code)))
+
+    def totals(self, weight_of_code: np.ndarray) -> np.ndarray:
+        """Per label the sum of the weights of the values it covers; weights may have several columns."""
+        by_rank = np.zeros(weight_of_code.shape)
+        by_rank[self.rank_of_code] = weight_of_code
+        before = np.concatenate([np.zeros((1, *by_rank.shape[1:])), np.cumsum(by_rank, axis=0)])
+        total = before[self.last + 1] - before[self.first]
+        label, rank = self.scattered
+        np.add.at(total, label, by_rank[rank])
+        return total
+
+    def shares(self, weight_of_code: np.ndarray) -> np.ndarray:
+        """The mean weight of the values that each label covers: every one of them is as likely."""
+        totals = self.totals(weight_of_code)
+        widths = np.maximum(self.widths, 1)
+        return totals / (widths if totals.ndim == 1 else widths[:, None])
+
+    @cached_property
+    def code_of_rank(self) -> np.ndarray:
+        return np.argsort(self.rank_of_code, kind="stable")
+
+    @cached_property
+    def listed(self) -> tuple[np.ndarray, np.ndarray]:
+        """The ranks of scattered values, label by label, and where those of each label begin and end."""
+        label, rank = self.scattered
+        order = np.argsort(label, kind="stable")
+        return rank[order], np.searchsorted(label[order], np.arange(self.n_labels + 1))
+
+    def codes_of(self, label: int) -> np.ndarray:
+        """The values that a label covers."""
+        ranks, starts = self.listed
+        scattered = ranks[starts[label] : starts[label + 1]]
+        return self.code_of_rank[np.append(np.arange(self.first[label], self.last[label] + 1), scattered)]
+
+    def extremes(self, by_code: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Per label the least and the greatest number of the values it covers; NaN where none has one."""
+        by_rank = np.append(by_code[self.code_of_rank], np.nan)
+        order = np.argsort(self.first, kind="stable")
+        ends = np.column_stack([self.first, self.last + 1])[order].ravel()
+        label, rank = self.scattered
+        found = np.empty((2, self.n_labels))
+        for each, best in zip(found, (np.fmin, np.fmax)):
+            each[order] = best.reduceat(by_rank, ends)[::2]
+            each[self.first > self.last] = np.nan
+            best.at(each, label, by_rank[rank])
+        return found[0], found[1]
+
+    def covers(self, codes: np.ndarray) -> np.ndarray:
+        """For each of these distinct values and each label, whether the label covers the value."""
+        ranks = self.rank_of_code[codes]
+        covered = (self.first <= ranks[:, None]) & (ranks[:, None] <= self.last)
+        row_of_rank = np.full(len(self.rank_of_code), -1)
+        row_of_rank[ranks] = np.arange(len(ranks))
+        label, rank = self.scattered
+        asked = row_of_rank[rank] >= 0
+        covered[row_of_rank[rank[asked]], label[asked]] = True
+        return covered
+
+
+class Meaning(NamedTuple):
+    """What a label covers: values by their ranks, in a row or scattered, but for some that are denied.
+
+    denied  the values under its node that the label, by what it says itself, does not hold
+    leaves  of the hierarchy, where it is a node, or a set or interval beside one
+    """
+
+    ranks: range = range(0)
+    scattered: np.ndarray = _NONE
+    denied: np.ndarray = _NONE
+    leaves: range | np.ndarray = range(0)
+    star: bool = False
+    understood: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What each label covers of the values of a column, ranked by the leaves of its hierarchy, if any."""
+
     attribute: Attribute
-    place_of_code: np.ndarray  # per value its leaf, -1 if it has none; the value itself without a hierarchy
-    leaves: np.ndarray  # per label: first and last leaf, empty if it is no node
-    values: np.ndarray  # per label: first and last value of the column, empty if it is no interval
-    sets: dict[int, np.ndarray]  # per label that is a set: values of the column
-    spans: dict[int, np.ndarray]  # per label that is a set or interval beside a hierarchy: its leaves
-    denied: dict[int, np.ndarray]  # per label that does not hold all that is under its node: these values
-    stars: np.ndarray
-    understood: np.ndarray
+    places: np.ndarray  # per value its leaf, -1 if it has none; the value itself without a hierarchy
+    meanings: Sequence[Meaning]
+
+    @cached_property
+    def understood(self) -> np.ndarray:
+        """Per label whether it is one of the things that a published value can be."""
+        return np.array([meaning.understood for meaning in self.meanings], dtype=bool)
+
+    @cached_property
+    def covering(self) -> Covering:
+        """What the labels cover by the places of their nodes, whatever their texts say."""
+        rank_of_code = np.empty(len(self.places), dtype=np.int64)
+        rank_of_code[np.argsort(self.places, kind="stable")] = np.arange(len(self.places))
+        ends = np.array([(m.ranks.start, m.ranks.stop - 1) for m in self.meanings], dtype=np.int64)
+        first, last = ends.reshape(-1, 2).T
+        return Covering(rank_of_code, first, last, _pairs([m.scattered for m in self.meanings]))
+
+    @cached_property
+    def _denied(self) -> np.ndarray:
+        return _pairs([meaning.denied for meaning in self.meanings])
 
     def covers(self, label: np.ndarray, code: np.ndarray) -> np.ndarray:
         """For each pair of a label and an original value, whether the label covers the value."""
-        leaf = self.place_of_code[code]
-        by_node = (self.leaves[label, 0] <= leaf) & (leaf <= self.leaves[label, 1])
-        by_value = (self.values[label, 0] <= code) & (code <= self.values[label, 1])
-        covered = by_node | by_value | self._in_set(self.sets, label, code)
-        return (covered & ~self._in_set(self.denied, label, code)) | self.stars[label]
+        covering = self.covering
+        rank = covering.rank_of_code[code]
+        in_row = (covering.first[label] <= rank) & (rank <= covering.last[label])
+        n_values = len(self.places)
+        covered = in_row | _among(covering.scattered, label, rank, n_values)
+        return covered & ~_among(self._denied, label, code, n_values)
 
-    def _in_set(self, sets: dict[int, np.ndarray], label: np.ndarray, code: np.ndarray) -> np.ndarray:
-        """Whether values are in their labels' sets, in one look-up: there may be thousands of sets."""
-        if not sets:
-            return np.zeros(len(label), dtype=bool)
-        n_values = len(self.attribute.column.texts)
-        members = np.concatenate([number * n_values + codes for number, codes in sets.items()])
-        return np.isin(label.astype(np.int64) * n_values + code, members)
-
-    @property
-    def in_tree(self) -> bool:
-        """Whether nodes of a hierarchy are published."""
-        return _tree(self.attribute) is not None
+    def covers_one(self, label: int, code: int) -> bool:
+        """The same for one pair."""
+        return bool(self.covers(np.array([label]), np.array([code]))[0])
 
     @cached_property
     def extent(self) -> Extent:
         """How much the labels cover, in the published domain: tight or hierarchy."""
         tree, counts = _tree(self.attribute), self.attribute.column.counts
-        n_leaves = len(self.place_of_code if tree is None else tree.leaves)
-        code_at = np.argsort(self.place_of_code, kind="stable")
-        places = self.place_of_code[code_at]
+        n_leaves = len(self.places if tree is None else tree.leaves)
         logs = counts * np.log2(np.maximum(counts, 1))
         rows = []
-        for label in range(len(self.stars)):
-            width, level, codes = self._covered(label, tree, n_leaves, code_at, places)
+        for label, meaning in enumerate(self.meanings):
+            leaves = meaning.leaves
+            if isinstance(leaves, np.ndarray):
+                codes = np.flatnonzero(np.isin(self.places, leaves))
+            else:
+                codes = np.sort(self.covering.codes_of(label))
+            if meaning.star:
+                width, level = n_leaves, 1.0
+            elif tree is not None and len(leaves):
+                width, level = len(leaves), tree.lowest_level(leaves[0], leaves[-1])
+            else:
+                width = max(len(codes), 1)
+                level = (width - 1) / max(n_leaves - 1, 1)
             rows.append((width, counts[codes].sum(), logs[codes].sum(), level))
         widths, records, count_logs, levels = (np.array(part) for part in zip(*rows))
+        stars = np.array([meaning.star for meaning in self.meanings], dtype=bool)
         height, n_records = 1 if tree is None else tree.levels, int(counts.sum())
-        return Extent(widths, records, count_logs, levels, self.stars, n_leaves, n_records, height)
+        return Extent(widths, records, count_logs, levels, stars, n_leaves, n_records, height)
 
-    def _covered(
-        self, label: int, tree: Tree | None, n_leaves: int, code_at: np.ndarray, places: np.ndarray
-    ) -> tuple[int, float, np.ndarray]:
-        """How many leaves a label covers, how high it lies, and the values of the column that it covers.
 
-        code_at, places  the values sorted by their leaves, and these leaves
-        """
-        first, last = self.leaves[label]
-        if self.stars[label]:
-            return n_leaves, 1.0, np.arange(len(code_at))
-        if tree is not None and first <= last:
-            codes = code_at[np.searchsorted(places, first) : np.searchsorted(places, last, side="right")]
-            return int(last - first + 1), tree.lowest_level(first, last), np.sort(codes)
-        if tree is not None and label in self.spans:
-            leaves = self.spans[label]
-            level = tree.lowest_level(leaves[0], leaves[-1]) if len(leaves) > 1 else 0.0
-            return len(leaves), level, np.flatnonzero(np.isin(self.place_of_code, leaves))
-        low, high = self.values[label]
-        codes = self.sets.get(label, np.arange(low, high + 1))
-        width = max(len(codes), 1)
-        return width, (width - 1) / max(n_leaves - 1, 1), codes
+def _pairs(lists: Sequence[np.ndarray]) -> np.ndarray:
+    """Pairs of a label and each number in its list."""
+    labels = np.repeat(np.arange(len(lists)), np.array([len(each) for each in lists], dtype=np.int64))
+    return np.array([labels, np.concatenate([_NONE, *lists])])
+
+
+def _among(pairs: np.ndarray, label: np.ndarray, number: np.ndarray, n_values: int) -> np.ndarray:
+    """Whether each label and number are a pair, in one look-up: there may be thousands of lists."""
+    if not pairs.size:
+        return np.zeros(len(label), dtype=bool)
+    return np.isin(label.astype(np.int64) * n_values + number, pairs[0] * n_values + pairs[1])
 
 
 def read_column(column: Column, attribute: Attribute) -> Reading:
@@ -136,36 +240,27 @@ def read_column(column: Column, attribute: Attribute) -> Reading:
 def read_labels(labels: Sequence[str | None], attribute: Attribute) -> Reading:
     """Read some labels of one published column."""
     reader = _Reader(attribute)
-    leaves = np.full((len(labels), 2), _NOBODY, dtype=np.int64)
-    values = np.full((len(labels), 2), _NOBODY, dtype=np.int64)
-    sets: dict[int, np.ndarray] = {}
-    spans: dict[int, np.ndarray] = {}
-    denied: dict[int, np.ndarray] = {}
-    stars = np.array([label == STAR for label in labels], dtype=bool)
-    understood = stars.copy()
-    for number, label in enumerate(labels):
-        if stars[number]:
-            continue
-        label = reader.as_known(label)
-        understood[number] = True
-        if nodes := reader.nodes(label):
-            leaves[number], apart = reader.joined(nodes)
-            sets |= {} if apart is None else {number: apart}
-            outside = reader.outside(label, nodes)
-            denied |= {number: outside} if len(outside) else {}
-        elif (members := _members(label)) is not None:
-            sets[number], inside = reader.of_set(members)
-            spans |= {number: inside} if len(inside) else {}
-        elif (ends := reader.interval(label)) is not None:
-            values[number], apart = _range(ends.codes)
-            sets |= {} if apart is None else {number: apart}
-            inside = reader.scale.leaves_between(ends.low, ends.high, closed=ends.closed)
-            spans |= {number: inside} if len(inside) else {}
-        elif spelled(label) not in reader.code_of:
-            understood[number] = False
-        if spelled(label) in reader.code_of and not nodes:  # a value may be spelled like a set or an interval
-            _add_value(number, reader.code_of[spelled(label)], values, sets)
-    return Reading(attribute, reader.places, leaves, values, sets, spans, denied, stars, understood)
+    return Reading(attribute, reader.places, [reader.read(label) for label in labels])
+
+
+def read_covering(labels: Sequence[str | None], attribute: Attribute) -> Covering:
+    """Read the distinct labels of one published column; a label that means nothing is refused.
+
+    O(values log values + labels), and what scattered labels cover.
+    """
+    return covering_of(read_labels(labels, attribute))
+
+
+def covering_of(reading: Reading) -> Covering:
+    """The covering of labels that were read; a label that means nothing is refused."""
+    unread = int((~reading.understood).sum())
+    if unread:
+        labels = counted(unread, "published label is", "published labels are")
+        raise InputError(
+            f"Column {reading.attribute.name!r}: {labels} not a value, node, interval, set or *. Give the "
+            "spec with which the release was made."
+        )
+    return reading.covering
 
 
 def _tree(attribute: Attribute) -> Tree | None:
@@ -228,6 +323,44 @@ class _Reader:
         position = self.scale.position(label)
         return label if position is None else self._text_at.get(position, label)
 
+    def read(self, label: str | None) -> Meaning:
+        """What a label covers."""
+        if label == STAR:
+            return Meaning(range(len(self.places)), star=True)
+        label = self.as_known(label)
+        if nodes := self.nodes(label):
+            return self._of_nodes(label, nodes)
+        own = self.code_of.get(spelled(label))
+        codes, leaves = _NONE, _NONE
+        if (members := _members(label)) is not None:
+            codes, leaves = self.of_set(members)
+        elif (ends := self.interval(label)) is not None:
+            codes = ends.codes
+            leaves = self.scale.leaves_between(ends.low, ends.high, closed=ends.closed)
+        elif own is None:
+            return Meaning(understood=False)
+        if own is not None:  # a value may be spelled like a set or an interval
+            codes = np.union1d(codes, [own])
+        return Meaning(*self._placed(codes), leaves=leaves if len(leaves) else range(0))
+
+    def _of_nodes(self, label: str | None, nodes: list[tuple[int, int]]) -> Meaning:
+        """What the nodes with a label cover: leaves in a row or, where others lie between them, values."""
+        denied = self.outside(label, nodes)
+        first, last = min(lo for lo, _ in nodes), max(hi for _, hi in nodes)
+        if len(nodes) > 1 and len({leaf for lo, hi in nodes for leaf in range(lo, hi + 1)}) <= last - first:
+            return Meaning(*self._placed(np.unique(self.under(nodes))), denied)
+        ranks = np.searchsorted(self._by_place[1], (first, last + 1)).tolist()
+        return Meaning(range(*ranks), denied=denied, leaves=range(first, last + 1))
+
+    def _placed(self, codes: np.ndarray) -> tuple[range, np.ndarray]:
+        """Values as a range of ranks or, where others lie between them, as a list of ranks."""
+        if not len(codes):
+            return range(0), _NONE
+        ranks = self._rank_of_code[codes]
+        first, last = int(ranks.min()), int(ranks.max())
+        in_row = last - first + 1 == len(ranks)
+        return (range(first, last + 1), _NONE) if in_row else (range(0), ranks)
+
     def nodes(self, label: str | None) -> list[tuple[int, int]]:
         """First and last leaf of each node with this label."""
         if self.tree is None:
@@ -235,15 +368,6 @@ class _Reader:
         first, width = self.tree.first, self.tree.width
         found = self.tree.nodes_called.get(label, ())
         return [(int(first[node]), int(first[node] + width[node] - 1)) for node in found]
-
-    def joined(self, nodes: list[tuple[int, int]]) -> tuple[tuple[int, int], np.ndarray | None]:
-        """All leaves of several nodes as a range or, where others lie between them, as values."""
-        if len(nodes) == 1:
-            return nodes[0], None
-        leaves = np.unique(np.concatenate([np.arange(lo, hi + 1) for lo, hi in nodes]))
-        if leaves[-1] - leaves[0] + 1 == len(leaves):
-            return (int(leaves[0]), int(leaves[-1])), None
-        return _NOBODY, np.flatnonzero(np.isin(self.places, leaves))
 
     def under(self, nodes: list[tuple[int, int]]) -> np.ndarray:
         """The values under these nodes."""
@@ -255,6 +379,10 @@ class _Reader:
     def _by_place(self) -> tuple[np.ndarray, np.ndarray]:
         order = np.argsort(self.places, kind="stable")
         return order, self.places[order]
+
+    @cached_property
+    def _rank_of_code(self) -> np.ndarray:
+        return np.argsort(self._by_place[0], kind="stable")
 
     def outside(self, label: str | None, nodes: list[tuple[int, int]]) -> np.ndarray:
         """The values under these nodes that their label, by what it says itself, does not hold."""
@@ -315,23 +443,6 @@ class _Reader:
             if own:
                 codes.update(np.setdiff1d(self.under(own), self.outside(text, own)).tolist())
         return np.array(sorted(codes), dtype=np.int64), np.array(sorted(leaves), dtype=np.int64)
-
-
-def _add_value(number: int, code: int, values: np.ndarray, sets: dict[int, np.ndarray]) -> None:
-    if number in sets:
-        sets[number] = np.union1d(sets[number], [code])
-    elif values[number, 0] > values[number, 1]:
-        values[number] = code
-    elif not values[number, 0] <= code <= values[number, 1]:
-        sets[number] = np.append(np.arange(values[number, 0], values[number, 1] + 1), code)
-
-
-def _range(codes: np.ndarray) -> tuple[tuple[int, int], np.ndarray | None]:
-    """Codes as a range or, where others lie between them, as they are."""
-    if not len(codes):
-        return _NOBODY, None
-    first, last = int(codes.min()), int(codes.max())
-    return ((first, last), None) if last - first + 1 == len(codes) else (_NOBODY, np.sort(codes))
 
 
 def _members(label: str | None) -> list[str] | None:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,49 +85,33 @@ def verify_together(ledger: Ledger, labels: Labels | None = None) -> Together:
 
 
 def _places(ledger: Ledger, labels: Labels) -> Together:
-    cell_of = _cells(_tracks(ledger))
+    # places by releases: the published class, -1 where the place is not shown
+    n_places = max(int(entry.place.max()) for entry in ledger.entries) + 1
+    tracks = np.full((n_places, len(ledger.entries)), -1, dtype=np.int32)
+    for number, entry in enumerate(ledger.entries):
+        tracks[entry.place, number] = entry.class_of
+    cell_of = np.zeros(n_places, dtype=np.int64)  # the same for places with the same track
+    for classes in tracks.T:
+        _, cell_of = np.unique(cell_of * (int(classes.max()) + 2) + classes + 1, return_inverse=True)
     sizes = np.bincount(cell_of)
-    small = np.zeros(len(sizes), dtype=bool)
-    broken = np.zeros(len(sizes), dtype=bool)
-    failing: list[str] = []
+    small, broken = np.zeros(len(sizes), dtype=bool), np.zeros(len(sizes), dtype=bool)
+    failing: set[str] = set()
     for entry in ledger.entries:
         cells, models = cell_of[entry.place], promises_of(entry)
         small[cells[sizes[cells] < _k(models)]] = True
         for model in models:
             wrong = _breaking(model, entry, cells, len(sizes), labels)
-            failing += [model.name] if wrong.any() else []
+            failing |= {model.name} if wrong.any() else set()
             broken |= wrong
     broken |= small
     exposed = np.zeros(len(ledger.people), dtype=bool)
     for entry in ledger.entries:
         exposed[entry.person[broken[cell_of[entry.place]]]] = True
-    checks = (
-        *_check_counterfeits(ledger),
-        _check("places", *_one_place_each(ledger)),
-        _check("candidates", not small.any(), _left(int(sizes.min()), int(sizes[small].sum()))),
-        _check("models", not failing, _models_sentence(failing)),
-    )
-    return Together(len(ledger.entries), len(ledger.people), int(sizes.min()), int(exposed.sum()), checks)
+    few = int(sizes[small].sum())
+    return _together(ledger, _one_place_each(ledger), int(sizes.min()), few, failing, int(exposed.sum()))
 
 
-def _tracks(ledger: Ledger) -> np.ndarray:
-    """Places by releases: the published class, -1 where the place is not shown."""
-    n_places = max(int(entry.place.max()) for entry in ledger.entries) + 1
-    tracks = np.full((n_places, len(ledger.entries)), -1, dtype=np.int32)
-    for number, entry in enumerate(ledger.entries):
-        tracks[entry.place, number] = entry.class_of
-    return tracks
-
-
-def _cells(tracks: np.ndarray) -> np.ndarray:
-    """A number for each place, the same for places with the same track."""
-    cell_of = np.zeros(len(tracks), dtype=np.int64)
-    for classes in tracks.T:
-        _, cell_of = np.unique(cell_of * (int(classes.max()) + 2) + classes + 1, return_inverse=True)
-    return cell_of
-
-
-def _one_place_each(ledger: Ledger) -> tuple[bool, str]:
+def _one_place_each(ledger: Ledger) -> Check:
     """Whether everybody has one place for good, nobody shares one, and places are passed on unseen."""
     n_people, n_places = len(ledger.people), max(int(e.place.max()) for e in ledger.entries) + 1
     place_of_person = np.full(n_people, -1, dtype=np.int64)
@@ -136,28 +120,27 @@ def _one_place_each(ledger: Ledger) -> tuple[bool, str]:
     shared = moved = seen = 0
     for entry in ledger.entries:
         for numbers in (entry.place, entry.person):
-            times = np.bincount(numbers)
-            shared += len(numbers) - int(np.count_nonzero(times))
+            shared += len(numbers) - int(np.count_nonzero(np.bincount(numbers)))
         before = place_of_person[entry.person]
         moved += int(((before >= 0) & (before != entry.place)).sum())
         passed = (holder[entry.place] >= 0) & (holder[entry.place] != entry.person)
         seen += int((passed & (last[entry.place] != entry.value).any(axis=1)).sum())
         place_of_person[entry.person] = entry.place
         holder[entry.place], last[entry.place] = entry.person, entry.value
-    if not shared + moved + seen:
-        return True, "Everybody has one place in all releases, and places are passed on with their values."
-    return False, (
+    good = "Everybody has one place in all releases, and places are passed on with their values."
+    bad = (
         f"{counted(moved, 'time', 'times')} somebody changed places, {counted(seen, 'place', 'places')} "
         f"passed on with other sensitive values, {counted(shared, 'record')} shared a place."
     )
+    return Check.of("together: places", shared + moved + seen, good, bad)
 
 
 def _signatures(ledger: Ledger, labels: Labels) -> Together:
     least = 2**62
     signature_of: dict[int, bytes] = {}
     exposed: set[int] = set()
+    failing: set[str] = set()
     uneven = other = small = 0
-    failing: list[str] = []
     for entry in ledger.entries:
         models, people = promises_of(entry), entry.of_people
         sizes = np.bincount(people.place, minlength=int(entry.place.max()) + 1)
@@ -166,7 +149,7 @@ def _signatures(ledger: Ledger, labels: Labels) -> Together:
         small += int(sizes[wrong].sum())
         for model in models:
             breaking = _breaking(model, entry, entry.place, len(sizes), labels)
-            failing += [model.name] if breaking.any() else []
+            failing |= {model.name} if breaking.any() else set()
             wrong |= breaking
         signatures, even = _signatures_of(entry, len(sizes))
         uneven += int((~even).sum())
@@ -176,27 +159,61 @@ def _signatures(ledger: Ledger, labels: Labels) -> Together:
             other += before != signatures[number]
             if wrong[number] or before != signatures[number]:
                 exposed.add(person)
-    checks = (
-        *_check_counterfeits(ledger),
-        _check("signatures", not uneven + other, _signature_sentence(uneven, other)),
-        _check("candidates", small == 0, _left(least, small)),
-        _check("models", not failing, _models_sentence(failing)),
+    good = "In every group all values are equally frequent, and everybody's groups have the same values."
+    bad = (
+        f"In {counted(uneven, 'group')} some value is more frequent than others, and "
+        f"{counted(other, 'time', 'times')} the values of somebody's group changed."
     )
-    return Together(len(ledger.entries), len(ledger.people), least, len(exposed), checks)
+    own = Check.of("together: signatures", uneven + other, good, bad)
+    return _together(ledger, own, least, small, failing, len(exposed))
 
 
 def _check_counterfeits(ledger: Ledger) -> list[Check]:
     """Whether as many records are nobody's as each release says; none where records have places."""
     said = [int(entry.facts.get("counterfeits", 0)) for entry in ledger.entries]
-    wrong = [entry.number for entry, number in zip(ledger.entries, said) if entry.counterfeits != number]
-    wrong += [e.number for e in ledger.entries if e.counterfeits and e.facts["again"] != SIGNATURES]
-    if wrong:
-        named = ", ".join(map(str, sorted(set(wrong))))
-        return [_check("counterfeits", False, f"Release {named} has other counterfeits than it says.")]
-    if not sum(said):
+    wrong = {entry.number for entry, number in zip(ledger.entries, said) if entry.counterfeits != number}
+    wrong |= {e.number for e in ledger.entries if e.counterfeits and e.facts["again"] != SIGNATURES}
+    if not wrong and not sum(said):
         return []
     are = counted(sum(said), "record of all releases is", "records of all releases are")
-    return [_check("counterfeits", True, f"{are} nobody's: counterfeits, as many as the releases say.")]
+    good = f"{are} nobody's: counterfeits, as many as the releases say."
+    bad = f"Release {', '.join(map(str, sorted(wrong)))} has other counterfeits than it says."
+    return [Check.of("together: counterfeits", wrong, good, bad)]
+
+
+def _together(
+    ledger: Ledger,
+    own: Check,
+    candidates: int,
+    small: int,
+    failing: Collection[str],
+    exposed: int,
+) -> Together:
+    """What the releases leave, with the checks.
+
+    own      the check of the rule by which they are published again
+    small    how many records are left with too few candidates
+    failing  the models that are broken
+    """
+    least = candidates
+    good = f"Whoever has all releases is left with at least {least:,} records that may be anybody's."
+    bad = (
+        f"Whoever has all releases is left with fewer than k records for {counted(small, 'place')}, and with "
+        f"{least:,} in the worst case."
+    )
+    broken = f"Over the records that are left, {', '.join(sorted(failing))} does not hold in some release."
+    checks = (
+        *_check_counterfeits(ledger),
+        own,
+        Check.of("together: candidates", small, good, bad),
+        Check.of(
+            "together: models",
+            failing,
+            "Every model holds over the records that are left, in every release.",
+            broken,
+        ),
+    )
+    return Together(len(ledger.entries), len(ledger.people), least, exposed, checks)
 
 
 def _signatures_of(entry: LedgerEntry, n_groups: int) -> tuple[list[bytes], np.ndarray]:
@@ -207,15 +224,6 @@ def _signatures_of(entry: LedgerEntry, n_groups: int) -> tuple[list[bytes], np.n
     in_classes = np.unique(np.column_stack([entry.place, entry.class_of]), axis=0)
     even &= np.bincount(in_classes[:, 0], minlength=n_groups) == 1
     return [part.tobytes() for part in np.split(pairs[:, 1], starts[1:])], even
-
-
-def _signature_sentence(uneven: int, other: int) -> str:
-    if not uneven + other:
-        return "In every group all values are equally frequent, and everybody's groups have the same values."
-    return (
-        f"In {counted(uneven, 'group')} some value is more frequent than others, and "
-        f"{counted(other, 'time', 'times')} the values of somebody's group changed."
-    )
 
 
 def _breaking(
@@ -240,25 +248,6 @@ def _k(promises: Sequence[Promise]) -> int:
     return max((int(p.number("k")) for p in promises if p.name == "k-anonymity"), default=1)
 
 
-def _check(name: str, holds: bool, detail: str) -> Check:
-    return Check(f"together: {name}", holds, detail)
-
-
-def _left(least: int, small: int) -> str:
-    if not small:
-        return f"Whoever has all releases is left with at least {least:,} records that may be anybody's."
-    return (
-        f"Whoever has all releases is left with fewer than k records for {counted(small, 'place')}, and with "
-        f"{least:,} in the worst case."
-    )
-
-
-def _models_sentence(failing: Sequence[str]) -> str:
-    if not failing:
-        return "Every model holds over the records that are left, in every release."
-    return f"Over the records that are left, {', '.join(sorted(set(failing)))} does not hold in some release."
-
-
 @dataclass(frozen=True, eq=False)
 class GivenRelease:
     """A release that is checked against the ledger.
@@ -277,35 +266,29 @@ class GivenRelease:
 
 def check_recorded(ledger: Ledger, number: int, given: GivenRelease | None, key: bytes) -> list[Check]:
     """Compare a release with what the ledger says of it; `number` counts from 1."""
-    entry = ledger.entries[number - 1]
+    entry, name = ledger.entries[number - 1], f"ledger: release {number}"
     if given is None:
         detail = f"Release {number} is not at hand: what the ledger says of it was taken as it is."
-        return [_check_of(number, "", None, detail)]
-    checks = [_check_file(number, entry, given), _check_classes(number, entry, given)]
+        return [Check(name, None, detail)]
+    expected = entry.facts["sha256"].get("output")
+    if given.sha256 is None or expected is None:
+        detail = f"Release {number} is no file, so its hash was not compared."
+        file = Check(f"{name} file", None, detail)
+    else:
+        same = given.sha256 == expected
+        detail = f"The file of release {number} is {'' if same else 'not '}the one that the ledger names."
+        file = Check(f"{name} file", same, detail)
+    labels = _labels_of(entry)
+    same = Counter(labels[c] for c in entry.class_of.tolist()) == Counter(_labels_in(entry, given.published))
+    detail = f"The classes of release {number} are {'' if same else 'not '}those of the ledger."
+    checks = [file, Check(f"{name} classes", same, detail)]
     if given.original is None or given.rows is None:
         detail = (
             f"Who is who in release {number} was taken from the ledger: that needs its original, and the "
             "order file."
         )
-        return [*checks, _check_of(number, "people", None, detail)]
-    return [*checks, _check_people(number, ledger, given, key)]
-
-
-def _check_file(number: int, entry: LedgerEntry, given: GivenRelease) -> Check:
-    expected = entry.facts["sha256"].get("output")
-    if given.sha256 is None or expected is None:
-        return _check_of(number, "file", None, f"Release {number} is no file, so its hash was not compared.")
-    same = given.sha256 == expected
-    detail = f"The file of release {number} is {'' if same else 'not '}the one that the ledger names."
-    return _check_of(number, "file", same, detail)
-
-
-def _check_classes(number: int, entry: LedgerEntry, given: GivenRelease) -> Check:
-    """Compare the labels and sizes of classes."""
-    recorded = Counter(_labels_of(entry)[place] for place in entry.class_of.tolist())
-    same = recorded == Counter(_labels_in(entry, given.published))
-    detail = f"The classes of release {number} are {'' if same else 'not '}those of the ledger."
-    return _check_of(number, "classes", same, detail)
+        return [*checks, Check(f"{name} people", None, detail)]
+    return [*checks, Check(f"{name} people", *_check_people(number, ledger, given, key))]
 
 
 def _labels_of(entry: LedgerEntry) -> list[tuple[str | None, ...]]:
@@ -319,37 +302,38 @@ def _labels_in(entry: LedgerEntry, published: Table) -> list[tuple[str | None, .
     return list(zip(*texts))
 
 
-def _check_people(number: int, ledger: Ledger, given: GivenRelease, key: bytes) -> Check:
-    """Compare the class and the sensitive values of everybody who is published."""
+def _check_people(number: int, ledger: Ledger, given: GivenRelease, key: bytes) -> tuple[bool, str]:
+    """Compare the class and the sensitive values of everybody who is published, and say what is found."""
     assert given.original is not None and given.rows is not None
     entry, rows = ledger.entries[number - 1], given.rows
     known_rows = np.arange(-1, given.original.n_records)
     if len(rows) != given.published.n_records or not np.isin(rows, known_rows).all():
-        return _check_of(
-            number, "people", False, f"The order file of release {number} is that of another one."
-        )
-    labels = _labels_of(entry)
-    known = [bytes(row) for row in ledger.people]
-    values = [bytes(row) for row in ledger.values]
+        return False, f"The order file of release {number} is that of another one."
+    labels, known, values = _labels_of(entry), [*map(bytes, ledger.people)], [*map(bytes, ledger.values)]
     recorded = Counter(
         (known[person] if person != NOBODY else None, labels[place], tuple(values[value] for value in row))
         for person, place, row in zip(entry.person.tolist(), entry.class_of.tolist(), entry.value.tolist())
     )
-    people = _hashed(_people(given.original, ledger.person), key, f"people of {ledger.person}")
-    cells = [_hashed_column(given.published, name, key) for name in entry.facts["sensitive"]]
+    persons = given.original.arrow(ledger.person)
+    if pa.types.is_dictionary(persons.type):
+        persons = persons.cast(persons.type.value_type)
+    people = _hashed(map(_spelled, persons.to_pylist()), key, f"people of {ledger.person}")
+    cells = []
+    for name in entry.facts["sensitive"]:
+        column = given.published.sensitive_column(name)
+        hashes = _hashed_values(name, column.texts, key, numbers=column.kind in ("integer", "float"))
+        cells.append([hashes[code] for code in column.codes.tolist()])
     found = Counter(
         (people[row] if row >= 0 else None, label, tuple(column[record] for column in cells))
         for record, (row, label) in enumerate(zip(rows.tolist(), _labels_in(entry, given.published)))
     )
     if _replaced_too_early(ledger, number, set(people)):
-        detail = f"In release {number} a place was passed on although its holder is in the original."
-        return _check_of(number, "people", False, detail)
+        return False, f"In release {number} a place was passed on although its holder is in the original."
     same = found == recorded
-    detail = (
+    return same, (
         f"{'Everybody is' if same else 'Somebody is not'} in the class of release {number}, with the "
         "sensitive values, that the ledger says."
     )
-    return _check_of(number, "people", same, detail)
 
 
 def _replaced_too_early(ledger: Ledger, number: int, there: set[bytes]) -> bool:
@@ -364,25 +348,11 @@ def _replaced_too_early(ledger: Ledger, number: int, there: set[bytes]) -> bool:
     return any(bytes(ledger.people[person]) in there for person in gone)
 
 
-def _people(original: Table, name: str) -> list[str]:
-    values = original.arrow(name)
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
-    return [_spelled(value) for value in values.to_pylist()]
-
-
 def _spelled(value: object) -> str:
     """A person as text: whole numbers alike whatever their type, times as Arrow writes them."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return value if isinstance(value, str) else pa.scalar(value).cast(pa.string()).as_py()
-
-
-def _hashed_column(published: Table, name: str, key: bytes) -> list[bytes]:
-    column = published.sensitive_column(name)
-    numbers = column.kind in ("integer", "float")
-    hashes = _hashed_values(name, column.texts, key, numbers=numbers)
-    return [hashes[code] for code in column.codes.tolist()]
 
 
 def _hashed_values(name: str, texts: Iterable[str | None], key: bytes, *, numbers: bool) -> list[bytes]:
@@ -410,7 +380,3 @@ def texts_of_values(ledger: Ledger, key: bytes) -> dict[str, list[str | None]]:
             if hashed in place_of:
                 texts[place_of[hashed]] = text
     return found
-
-
-def _check_of(number: int, what: str, holds: bool | None, detail: str) -> Check:
-    return Check(f"ledger: release {number} {what}".rstrip(), holds, detail)

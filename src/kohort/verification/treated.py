@@ -50,11 +50,9 @@ def check_hidden(published: Table, original: Table | None, treatments: Mapping[s
     failing = []
     for name in (name for name in published.names if treatments.get(name) in ("mask", "pseudonym")):
         shown = {text for text in published.column(name).texts if text is not None}
-        if treatments[name] == "mask":
-            hides = len(shown) < 2
-        else:
-            hides = original is None or shown.isdisjoint(original.column(name).texts)
-        if not hides:
+        is_mask = treatments[name] == "mask"
+        known = () if original is None or is_mask else original.column(name).texts
+        if not (len(shown) < 2 if is_mask else shown.isdisjoint(known)):
             detail = f"Column {name!r} is published without its {treatments[name]}."
             failing.append(Check(f"column {name!r} hidden", False, detail))
     return failing
@@ -80,9 +78,8 @@ def check_perturbed(
     [(treatment, size)] = how.to_spec().items()
     seen = _Seen(published.column(name), known, rows if sure else None, slice(None) if rows is None else rows)
     wrong = _WRONG[treatment](seen, size)
-    if wrong is None:
-        return Check(title, True, f"Column {name!r}: as far as it can be seen, {how.describe()}.")
-    return Check(title, False, f"Column {name!r}: {wrong}.")
+    good = f"Column {name!r}: as far as it can be seen, {how.describe()}."
+    return Check.of(title, wrong, good, f"Column {name!r}: {wrong}.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +158,7 @@ def _not_noisy(seen: _Seen, after: np.ndarray, size: Any) -> str | None:
     before = seen.original
     if before is None:
         return None
-    here, unit = before[seen.any_rows], _unit(seen.after)
+    here, unit = before[seen.any_rows], 10.0 ** -_decimals(seen.after)
     there = ~np.isnan(here)
     n, spread = int(there.sum()), float(Fraction(str(size))) * float(np.nanstd(before))
     if n < 2 or not spread:
@@ -249,10 +246,10 @@ def _numbers(column: Column) -> np.ndarray | None:
     return np.array([*values, np.nan])[column.codes]
 
 
-def _unit(column: Column) -> float:
-    """The last decimal that is published."""
+def _decimals(column: Column) -> int:
+    """How many decimals are written, at most."""
     parts = [text.partition(".")[2] for text in column.texts if text is not None and "e" not in text.lower()]
-    return 10.0 ** -max((len(part) for part in parts), default=0)
+    return max((len(part) for part in parts), default=0)
 
 
 _WRONG: dict[str, Callable[[_Seen, Any], str | None]] = {
@@ -275,7 +272,9 @@ def check_shifted(
     rows     per published record its original
     persons  per published record the number of its person
     """
-    after, before = _clocks(published.column(name)), _clocks(original.column(name))
+    columns = [table.column(name) for table in (published, original)]
+    shown = [(Scale(column).clocks, column.codes.tolist()) for column in columns]
+    after, before = ([clocks[code] for code in codes] for clocks, codes in shown)
     zone = getattr(published.arrow(name).type, "tz", None)
     wrong = 0
     days_of: dict[int, int] = {}
@@ -287,20 +286,14 @@ def check_shifted(
         days, rest = divmod(new - old, _DAY)
         fine = rest == 0 or _is_skipped(new - rest, zone)
         wrong += not (fine and 1 <= abs(days) <= most and days_of.setdefault(person, days) == days)
-    detail = (
+    good = (
+        f"The dates of {name!r} moved by the same number of days for all records of a person, at most {most}."
+    )
+    bad = (
         f"{counted(wrong, 'date')} of {name!r} did not move with the others of the same person, or by more "
         f"than {most} days, or not at all."
-        if wrong
-        else f"The dates of {name!r} moved by the same number of days for all records of a person, at most "
-        f"{most}."
     )
-    return Check(f"shift of {name!r}", not wrong, detail)
-
-
-def _clocks(column: Column) -> list[int | None]:
-    """What clock and calendar show in each record, in nanoseconds; None where it is missing or no date."""
-    known = Scale(column).clocks
-    return [known[code] for code in column.codes.tolist()]
+    return Check.of(f"shift of {name!r}", wrong, good, bad)
 
 
 def _is_skipped(clock: int, zone: str | None) -> bool:
@@ -327,36 +320,26 @@ def read_averages(published: Table, demands: Statement, original: Original | Non
     averaged = {name: how for name, how in demands.publish.items() if how != "interval"}
     if not averaged or original is None:
         return published, original, ()
-    rows = _rows(published, demands, original)
+    rows: np.ndarray | None = original.order  # per published record its original, where that is known
+    if original.rows is not None:
+        is_slice = isinstance(original.rows, slice)
+        rows = np.arange(original.dataset.n_records) if is_slice else original.rows  # type: ignore[assignment]
+    elif rows is None and demands.shuffle is False and published.n_records == original.dataset.n_records:
+        rows = np.arange(published.n_records)
     if rows is None:
         detail = (
             "Means or medians are published, and which records they are of is not known: give the order file."
         )
         return published, None, (Check("records", None, detail),)
     classes = PublishedClasses([published.column(a.name) for a in original.attributes], {})
-    columns, checks = {}, []
-    for attribute in original.attributes:
-        if attribute.name in averaged:
-            labels, check = _as_intervals(
-                published.column(attribute.name), attribute, rows, classes, averaged[attribute.name]
-            )
-            columns[attribute.name] = labels
-            checks.append(check)
-    arrays = {name: columns.get(name, published.arrow(name)) for name in published.names}
+    arrays, checks = {name: published.arrow(name) for name in published.names}, []
+    for attribute in (attribute for attribute in original.attributes if attribute.name in averaged):
+        name = attribute.name
+        shown = published.column(name)
+        arrays[name], check = _as_intervals(shown, attribute, rows, classes, averaged[name])
+        checks.append(check)
     known = original if original.rows is not None else replace(original, rows=rows)
     return MemoryTable(pa.table(arrays)), known, tuple(checks)
-
-
-def _rows(published: Table, demands: Statement, original: Original) -> np.ndarray | None:
-    """Per published record its original, where that is known."""
-    if original.rows is not None:
-        everybody = np.arange(original.dataset.n_records)
-        return everybody if isinstance(original.rows, slice) else original.rows
-    if original.order is not None:
-        return original.order
-    if demands.shuffle is False and published.n_records == original.dataset.n_records:
-        return np.arange(published.n_records)
-    return None
 
 
 def _as_intervals(
@@ -371,14 +354,17 @@ def _as_intervals(
     ends = np.append(starts[1:], len(order))
     expected = _averages(numbers[order], starts, ends, how)
     shown = np.array([np.nan if text in (STAR, None) else float(text) for text in labels.texts])[labels.codes]
-    unit = 10.0 ** -_decimals(attribute.column)
+    unit = 10.0 ** -(2 + _decimals(attribute.column))  # two decimals more than the originals have
     apart = np.abs(shown - expected[class_of])
     wrong = int((~starred & ~(apart <= 0.5001 * unit + 1e-9 * np.abs(shown))).sum())
     low, high = codes[order[starts]], codes[order[ends - 1]]
     texts = attribute.column.texts
     of_class = [texts[a] if a == b else f"[{texts[a]}, {texts[b]}]" for a, b in zip(low, high)]
     written = [STAR if star else of_class[number] for number, star in zip(class_of, starred)]
-    return pa.array(written, pa.string()), _check(attribute.name, how, wrong)
+    name = attribute.name
+    good = f"Column {name!r} publishes the {how} of every class."
+    bad = f"{counted(wrong, 'value')} of {name!r} differ from the {how} of their class."
+    return pa.array(written, pa.string()), Check.of(f"{how} of {name!r}", wrong, good, bad)
 
 
 def _averages(numbers: np.ndarray, starts: np.ndarray, ends: np.ndarray, how: str) -> np.ndarray:
@@ -387,19 +373,6 @@ def _averages(numbers: np.ndarray, starts: np.ndarray, ends: np.ndarray, how: st
     if how == "mean":
         return np.add.reduceat(numbers, starts) / sizes
     return (numbers[starts + (sizes - 1) // 2] + numbers[starts + sizes // 2]) / 2
-
-
-def _decimals(column: Column) -> int:
-    """How many decimals are published: two more than the originals have."""
-    parts = [text.partition(".")[2] for text in column.texts if text is not None and "e" not in text.lower()]
-    return 2 + max((len(part) for part in parts), default=0)
-
-
-def _check(name: str, how: str, wrong: int) -> Check:
-    title = f"{how} of {name!r}"
-    if not wrong:
-        return Check(title, True, f"Column {name!r} publishes the {how} of every class.")
-    return Check(title, False, f"{counted(wrong, 'value')} of {name!r} differ from the {how} of their class.")
 
 
 def lost_squares(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -60,7 +62,7 @@ def certain_classes(counts: Counts, kept: np.ndarray) -> np.ndarray:
     return certain
 
 
-def caution_about(name: str, found: Certainty, *, promised: bool, whom: str = "record") -> Caution | None:
+def caution_about(name: str, found: Certainty, *, promised: bool, whom: str = "record") -> list[Caution]:
     """The caution about a sensitive column, if any: no promise covers it, or a class gives its value away.
 
     promised  whether a model is about the column
@@ -68,19 +70,37 @@ def caution_about(name: str, found: Certainty, *, promised: bool, whom: str = "r
     """
     records, known = found.records, found.known
     if not records or (promised and not known):
-        return None
+        return []
     if len(found.values) == 1:
-        return _constant(name, records)
-    everybody = _whose(records, whom)
-    guessed = _guessed(name, found.sure)
-    return Caution(
-        kind="known-for-certain" if promised else "no-promise",
-        what=_known(name, known, everybody, promised=promised) if known else guessed,
-        advice="Ask for diversity: several different values in every class (l: 2 or more).",
-        column=name,
-        records=known,
-        add={"privacy": {"diversity": [{"attribute": name, "l": 2, "kind": "distinct"}]}},
-    )
+        return [
+            Caution(
+                kind="one-value",
+                what=f"All records have the same value of {name!r}, so everybody's value is known for "
+                "certain.",
+                advice="No promise can change that. If nobody should know it, leave the column out (role: "
+                "identifier).",
+                column=name,
+                records=records,
+            )
+        ]
+    everybody = counted(records, whom, "people" if whom == "person" else "records")
+    who = f"{known:,} of {everybody} {'is' if known == 1 else 'are'} in classes that reveal"
+    what = f"Nothing is promised about {name!r}, and {who} it for certain."
+    if promised:
+        what = f"{who} {name!r} for certain, which its promise allows."
+    elif not known:
+        best = f"the best guess is right for up to {percent(found.sure)} of a class"
+        what = f"Nothing is promised about {name!r}; {best}."
+    return [
+        Caution(
+            kind="known-for-certain" if promised else "no-promise",
+            what=what,
+            advice="Ask for diversity: several different values in every class (l: 2 or more).",
+            column=name,
+            records=known,
+            add={"privacy": {"diversity": [{"attribute": name, "l": 2, "kind": "distinct"}]}},
+        )
+    ]
 
 
 def no_promise_at_all(promises: Sequence[Promise]) -> list[Caution]:
@@ -106,38 +126,36 @@ def cautions_of_baskets(k: int, sensitive: Sequence[str]) -> list[Caution]:
     return ([_of_k_1("basket")] if k == 1 else []) + of_columns
 
 
-def _whose(number: int, whom: str) -> str:
-    return counted(number, whom, "people" if whom == "person" else "records")
-
-
-def _known(name: str, known: int, everybody: str, *, promised: bool) -> str:
-    who = f"{known:,} of {everybody} {'is' if known == 1 else 'are'}"
-    if promised:
-        return f"{who} in classes that reveal {name!r} for certain, which its promise allows."
-    return f"Nothing is promised about {name!r}, and {who} in classes that reveal it for certain."
-
-
-def _guessed(name: str, sure: float) -> str:
-    return (
-        f"Nothing is promised about {name!r}; the best guess is right for up to {percent(sure)} of a class."
-    )
-
-
-def _constant(name: str, records: int) -> Caution:
-    return Caution(
-        kind="one-value",
-        what=f"All records have the same value of {name!r}, so everybody's value is known for certain.",
-        advice=(
-            "No promise can change that. If nobody should know it, leave the column out (role: identifier)."
-        ),
-        column=name,
-        records=records,
-    )
-
-
 def _of_k_1(record: str) -> Caution:
     return Caution(
         kind="k-is-1",
         what=f"k = 1 protects nobody: every {record} may be published as it is.",
         advice="Ask for a larger k, such as 5 or 10.",
     )
+
+
+def cautions_of_spelling(name: str, texts: Sequence[str | None], counts: np.ndarray) -> list[Caution]:
+    """The caution about a column with a promise, if some of its values differ in spelling alone.
+
+    texts   the values; None for a missing one
+    counts  how many published records have each
+
+    >>> [caution] = cautions_of_spelling("illness", ("flu", "Flu", "gout"), np.array([3, 1, 2]))
+    >>> caution.records
+    4
+    """
+    spelled = defaultdict(list)
+    for code in np.flatnonzero(counts).tolist():
+        decomposed = unicodedata.normalize("NFD", texts[code] or "").strip().casefold()
+        spelled[unicodedata.normalize("NFC", decomposed)].append(code)
+    alike = [code for codes in spelled.values() if len(codes) > 1 for code in codes]
+    if not alike:
+        return []
+    records = int(counts[alike].sum())
+    what = (
+        f"{counted(len(alike), 'value')} of {name!r}, in {counted(records, 'record')}, differ from another "
+        "one only in capitals, in spaces around them or in how their letters are encoded, or are empty where "
+        "others are missing; its promise takes them for different values."
+    )
+    advice = "Write equal values alike, and missing ones in one way; then make the release again."
+    return [Caution("spelled-alike", what, advice, column=name, records=records)]

@@ -52,6 +52,11 @@ class Check:
     holds: bool | None
     detail: str
 
+    @classmethod
+    def of(cls, name: str, wrong: object, good: str, bad: str) -> Check:
+        """The check that nothing is wrong, with the sentence for what was found."""
+        return cls(name, not wrong, bad if wrong else good)
+
     def to_dict(self) -> dict[str, Any]:
         return {"check": self.name, "holds": self.holds, "detail": self.detail}
 
@@ -163,9 +168,16 @@ def _verdict_display(verdict: Verdict) -> Display:
         f"{counted(verdict.records, 'record')} in {counted(verdict.classes, 'class', 'classes')}{smallest}; "
         f"{verdict.withheld:,} withheld."
     )
+    marks = {None: "not checked", True: "yes", False: "NO"}
+    rows = [
+        [m.promise, *("-" if n is None else f"{float(n):.4g}" for n in (m.asked, m.measured)), marks[m.holds]]
+        for m in verdict.models
+    ]
+    rows += [[check.name, "", "", marks[check.holds]] for check in verdict.checks]
+    table = Figures(["promised or checked", "asked", "measured", "holds"], rows, left=["promised or checked"])
     cautions = [f"Not protected: {caution.what} {caution.advice}" for caution in verdict.cautions]
     parts: list[str | Figures]
-    parts = [extent, *verdict.reasons(), *(cautions if verdict.holds else []), _promises(verdict)]
+    parts = [extent, *verdict.reasons(), *(cautions if verdict.holds else []), table]
     if not verdict.holds:
         return Display("At least one promise does not hold", parts, "red")
     if any(check.holds is None for check in verdict.checks):
@@ -173,23 +185,6 @@ def _verdict_display(verdict: Verdict) -> Display:
     if cautions:
         return Display("Every promise holds, but not everything is protected", parts, "amber")
     return Display("Every promise holds", parts, "green")
-
-
-def _promises(verdict: Verdict) -> Figures:
-    rows = [
-        [model.promise, _number(model.asked), _number(model.measured), _mark(model.holds)]
-        for model in verdict.models
-    ]
-    rows += [[check.name, "", "", _mark(check.holds)] for check in verdict.checks]
-    return Figures(["promised or checked", "asked", "measured", "holds"], rows, left=["promised or checked"])
-
-
-def _number(value: Measure | None) -> str:
-    return "-" if value is None else f"{float(value):.4g}"
-
-
-def _mark(holds: bool | None) -> str:
-    return "not checked" if holds is None else "yes" if holds else "NO"
 
 
 @dataclass(frozen=True)
@@ -214,14 +209,7 @@ class Caution:
     add: Mapping[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "kind": self.kind,
-            "column": self.column,
-            "records": self.records,
-            "what": self.what,
-            "advice": self.advice,
-            "add": self.add,
-        }
+        return {n: getattr(self, n) for n in ("kind", "column", "records", "what", "advice", "add")}
 
 
 _ROUNDING = 1e-6  # relative: solvers of linear programs are no more exact

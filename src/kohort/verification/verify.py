@@ -22,21 +22,19 @@ from kohort.problem.attribute import Attribute
 from kohort.problem.roles import Roles
 from kohort.tables.table import Table
 from kohort.verification.against_original import Original, check_columns_alone, check_coverage, label_pairs
-from kohort.verification.alignment import Alignment, align
-from kohort.verification.as_written import AsWritten, compare_codes
-from kohort.verification.classes import PublishedClasses
-from kohort.verification.counterfeits import counting_people, set_apart
+from kohort.verification.alignment import Alignment, align, counting_people, set_apart
+from kohort.verification.classes import PublishedClasses, published_classes
 from kohort.verification.items import Holders, Levels, holders_of, verify_baskets, with_items
 from kohort.verification.measure import BY_RECORD, MEANS, PublishedTable, measure_costs
-from kohort.verification.parts import PartDemands, PartFound, Verification
+from kohort.verification.parts import PartDemands, PartFound, Verification, judge, verify_models
 from kohort.verification.people import RECORDS, Units, linked, persons_in_release
-from kohort.verification.promises import Promise, stated, stated_items
+from kohort.verification.promises import Promise, Stated, stated, stated_items
 from kohort.verification.reading import read_column
 from kohort.verification.scale import compare_tree
 from kohort.verification.treated import Read, check_hidden, check_perturbed, lost_squares, read_averages
 from kohort.verification.two_files import EVENTS_OF_ALL, Eventless
 from kohort.verification.verdict import Check, Verdict
-from kohort.verification.verify_models import judge, published_classes, verify_models
+from kohort.verification.written import AsWritten, compare_codes
 
 if TYPE_CHECKING:
     from kohort.statement import Statement
@@ -64,22 +62,32 @@ def verify(
     for tree in _hierarchies(demands, original, hierarchies):
         compare_tree(tree)
     published, original, averages = _read(published, demands, original)
-    shown = _shown_items(published, demands)
+    asked = demands.items
+    shown = None if asked is None else read_baskets(published, asked.column, separator=asked.separator)
     apart = set_apart(published, demands, original)
     original = apart.original
-    found = _compared(apart.published, demands, original, shown)
+    if original is None:
+        columns = check_columns_alone(apart.published, demands.roles, demands.treatments)
+        found = Alignment(None, (columns,))
+    else:
+        found = align(apart.published, original, demands, shown)
     treated = _treated(published, demands, original, found)
     found = replace(found, checks=(*checks, *averages, *apart.checks, *found.checks, *treated))
     roles = demands.roles if original is None else original.roles
-    holders = None if shown is None else _holders(published, demands, shown)
-    if shown is not None and not roles.having("quasi-identifier"):
-        levels = _levels(demands, original, found)
-        verdict = _baskets_verdict(shown, _known_items(demands, holders), roles, found, levels, holders)
-        return Verification(verdict, _basket_loss(verdict, found))
+    items = None
+    if shown is not None and demands.km is not None:
+        items = _Items.of(shown, demands.km, published, demands, original, found)
+    if items is not None and not roles.having("quasi-identifier"):
+        verdict = items.alone(found.checks, roles)
+        is_measured = verdict.holds and found.items_ncp is not None
+        return Verification(verdict, {"ncp": found.items_ncp or 0.0} if is_measured else None)
     whose = _whose_records(demands, roles, original, found)
     number = apart.number or found.counterfeits
-    dropped = _dropped(published.n_records - number, demands, original)
-    checks = (*found.checks, *whose.checks, *_sampled(published, demands, original))
+    expected = _expected_records(demands, original)
+    dropped = 0
+    if original is not None and (original.rows is not None or demands.may_drop):
+        dropped = max(expected - (published.n_records - number), 0)
+    checks = (*found.checks, *whose.checks, *_sampled(published, demands, original, expected))
 
     def judged(
         table: Table, models: Sequence[Promise], units: Units, counterfeits: int = 0
@@ -112,14 +120,13 @@ def verify(
         of_numbers = [model for model in whose.models if model.attribute is None]
         classes, alone = judged(apart.published, of_numbers, whose.units)
         verdict = counting_people(verdict, alone)
-    if shown is not None and demands.km is not None:
-        levels = _levels(demands, original, found)
-        verdict = with_items(verdict, classes, shown, _known_items(demands, holders), holders, levels)
-    if not _is_measured(verdict, demands, original, found):
+    if items is not None:
+        verdict = with_items(verdict, classes, items.shown, items.known, items.holders, items.levels)
+    if original is None or not verdict.holds or found.rows is None:
         return Verification(verdict)
-    table = _beside_original(verdict, classes, found)
-    loss = _loss(table, original, found) | _squares(demands, original, found, classes)
-    return Verification(verdict, loss, _unweighted_loss(table, original))
+    if demands.sample != 1 and original.rows is None:  # which records were drawn, nobody knows
+        return Verification(verdict)
+    return Verification(verdict, *_losses(verdict, demands, original, found, classes))
 
 
 def verify_part(published: Table, original: Table, demands: PartDemands) -> PartFound:
@@ -184,21 +191,6 @@ def _read(published: Table, demands: Statement, original: Original | None) -> Re
     return (AsWritten(table, names) if checks else table), known, checks
 
 
-def _shown_items(published: Table, demands: Statement) -> Baskets | None:
-    if demands.items is None:
-        return None
-    return read_baskets(published, demands.items.column, separator=demands.items.separator)
-
-
-def _compared(
-    published: Table, demands: Statement, original: Original | None, shown: Baskets | None
-) -> Alignment:
-    """Align published records with their originals; without an original, check the columns alone."""
-    if original is None:
-        return Alignment(None, (check_columns_alone(published, demands.roles, demands.treatments),))
-    return align(published, original, demands, shown)
-
-
 def _treated(
     published: Table, demands: Statement, original: Original | None, found: Alignment
 ) -> list[Check]:
@@ -209,6 +201,57 @@ def _treated(
         for name, how in demands.perturbations.items()
     ]
     return [*check_hidden(published, before, demands.treatments), *perturbed]
+
+
+@dataclass(frozen=True, eq=False)
+class _Items:
+    """The published baskets, what is promised of them, and what tells which labels lie above which items.
+
+    known    what is promised to whoever knows items; beside sensitive ones, these are the others
+    holders  who holds what is sensitive; None where nothing is promised about that
+    levels   None where the hierarchy is not known
+    """
+
+    shown: Baskets
+    known: Promise
+    holders: Holders | None
+    levels: Levels | None
+
+    @classmethod
+    def of(
+        cls,
+        shown: Baskets,
+        km: Stated,
+        table: Table,
+        demands: Statement,
+        original: Original | None,
+        found: Alignment,
+    ) -> _Items:
+        assert demands.items is not None
+        holders = None
+        if demands.confidence is not None:
+            promise, values = stated_items(demands.confidence), None
+            if promise.attribute is not None:
+                table.require([promise.attribute])
+                values = table.column(promise.attribute)
+            holders = holders_of(shown, promise, values, multiset=demands.items.multiset)
+        of_others = holders is not None and holders.promise.attribute is None
+        given, levels = demands.items.hierarchy, None
+        if original is not None and original.items is not None:
+            assert not isinstance(found.rows, slice)
+            known = (original.items.baskets, found.rows) if found.sure and found.rows is not None else None
+            levels = Levels(original.items.hierarchy, known)
+        elif isinstance(given, Hierarchy):
+            levels = Levels(given, None)
+        return cls(shown, stated_items(km, sensitive=of_others), holders, levels)
+
+    def alone(self, checks: Sequence[Check], roles: Roles) -> Verdict:
+        """The verdict where there is nothing but baskets."""
+        column = None if self.holders is None else self.holders.promise.attribute
+        others = [name for name in roles.having("sensitive") if name != column]
+        return verify_baskets(
+            self.shown, self.known, self.holders, levels=self.levels, checks=checks, sensitive_columns=others
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,92 +291,25 @@ def _whose_records(demands: Statement, roles: Roles, original: Original | None, 
     return _Whose(RECORDS, checked, (Check("people", None, detail),))
 
 
-def _dropped(n_published: int, demands: Statement, original: Original | None) -> int:
-    """How many records were left out; where none may be, their number is a check of its own.
-
-    n_published  without counterfeits
-    """
-    if original is None or (original.rows is None and not demands.may_drop):
-        return 0
-    return max(_expected_records(demands, original) - n_published, 0)
-
-
-def _expected_records(demands: Statement, original: Original) -> int:
+def _expected_records(demands: Statement, original: Original | None) -> int:
     """How many records there are to publish: all of the original, or those of a sample of it.
 
     The publisher, who states which records are which, compares with the sample itself.
     """
-    n_records = original.dataset.n_records
-    drawn = original.rows is not None or demands.sample == 1
+    n_records = 0 if original is None else original.dataset.n_records
+    drawn = demands.sample == 1 or (original is not None and original.rows is not None)
     return n_records if drawn else int(Fraction(str(demands.sample)) * n_records)
 
 
-def _sampled(published: Table, demands: Statement, original: Original | None) -> list[Check]:
+def _sampled(published: Table, demands: Statement, original: Original | None, most: int) -> list[Check]:
     """Whether a sample is no larger than asked for."""
     if original is None or demands.sample == 1 or original.rows is not None:
         return []
-    most = _expected_records(demands, original)
     detail = (
         f"Of {original.dataset.n_records:,} records at most {most:,} were to be drawn; "
         f"{published.n_records:,} are published."
     )
     return [Check("sample", published.n_records <= most, detail)]
-
-
-def _levels(demands: Statement, original: Original | None, found: Alignment) -> Levels | None:
-    """What tells which labels lie above which items: the original, or the hierarchy that is given."""
-    if original is not None and original.items is not None:
-        assert not isinstance(found.rows, slice)
-        known = (original.items.baskets, found.rows) if found.sure and found.rows is not None else None
-        return Levels(original.items.hierarchy, known)
-    given = None if demands.items is None else demands.items.hierarchy
-    return Levels(given, None) if isinstance(given, Hierarchy) else None
-
-
-def _known_items(demands: Statement, holders: Holders | None) -> Promise:
-    """What is promised to whoever knows items; beside sensitive ones, these are the others."""
-    assert demands.km is not None
-    return stated_items(demands.km, sensitive=holders is not None and holders.promise.attribute is None)
-
-
-def _baskets_verdict(
-    shown: Baskets,
-    promise: Promise,
-    roles: Roles,
-    found: Alignment,
-    levels: Levels | None,
-    holders: Holders | None,
-) -> Verdict:
-    column = None if holders is None else holders.promise.attribute
-    return verify_baskets(
-        shown,
-        promise,
-        holders,
-        levels=levels,
-        checks=found.checks,
-        sensitive_columns=[name for name in roles.having("sensitive") if name != column],
-    )
-
-
-def _holders(published: Table, demands: Statement, shown: Baskets) -> Holders | None:
-    """Who holds what is sensitive in the published table; None where nothing is promised about that."""
-    if demands.confidence is None or demands.items is None:
-        return None
-    promise, values = stated_items(demands.confidence), None
-    if promise.attribute is not None:
-        published.require([promise.attribute])
-        values = published.column(promise.attribute)
-    return holders_of(shown, promise, values, multiset=demands.items.multiset)
-
-
-def _basket_loss(verdict: Verdict, found: Alignment) -> dict[str, float] | None:
-    return {"ncp": found.items_ncp} if verdict.holds and found.items_ncp is not None else None
-
-
-def _is_measured(verdict: Verdict, demands: Statement, original: Original | None, found: Alignment) -> bool:
-    """Whether costs are measured: the promises hold, and it is known which records may be which originals."""
-    drawn = demands.sample == 1 or original is None or original.rows is not None
-    return verdict.holds and found.rows is not None and drawn
 
 
 def _beside_original(verdict: Verdict, classes: PublishedClasses, found: Alignment) -> PublishedTable:
@@ -349,35 +325,27 @@ def _beside_original(verdict: Verdict, classes: PublishedClasses, found: Alignme
     return PublishedTable.of(classes.columns, found.readings, found.rows, withheld, sizes, pairs)
 
 
-def _loss(table: PublishedTable, original: Original | None, found: Alignment) -> dict[str, float]:
-    """Every cost; where originals are not known one by one, only costs that do not depend on them."""
-    weights = _weights(original)
+def _losses(
+    verdict: Verdict, demands: Statement, original: Original, found: Alignment, classes: PublishedClasses
+) -> tuple[dict[str, float], dict[str, float] | None]:
+    """Every cost, and those that weights of records change as they would be without them, if there are any.
+
+    Where originals are not known one by one, only costs that do not depend on them. The share of the variance
+    of numbers that is lost is measured where it is asked for or means are published.
+    """
+    table, name = _beside_original(verdict, classes, found), original.roles.only("weight")
+    # how many people of the population each original record stands for
+    weights = None if name is None else record_weights(name, original.dataset.arrow(name))
     loss = measure_costs(table, weights if found.sure else None)
     if not found.sure:
         unknown = [*BY_RECORD, *(() if weights is None else MEANS)]
         loss = {name: value for name, value in loss.items() if name not in unknown}
-    return loss if found.items_ncp is None else loss | {"items-ncp": found.items_ncp}
-
-
-def _squares(
-    demands: Statement, original: Original | None, found: Alignment, classes: PublishedClasses
-) -> dict[str, float]:
-    """The share of the variance of numbers that is lost, where it is asked for or means are published."""
-    asked = demands.cost == "squares" or any(how != "interval" for how in demands.publish.values())
-    if not asked or original is None or not found.sure or found.rows is None:
-        return {}
-    lost = lost_squares(original.attributes, found.rows, classes, original.dataset.n_records)
-    return {} if lost is None else {"squares": lost}
-
-
-def _unweighted_loss(table: PublishedTable, original: Original | None) -> dict[str, float] | None:
-    """The costs that weights change as they would be without them; None where records have none."""
-    if _weights(original) is None:
-        return None
-    return {name: value for name, value in measure_costs(table).items() if name in MEANS}
-
-
-def _weights(original: Original | None) -> np.ndarray | None:
-    """How many people of the population each original record stands for; None where that is not said."""
-    name = None if original is None else original.roles.only("weight")
-    return None if original is None or name is None else record_weights(name, original.dataset.arrow(name))
+    if found.items_ncp is not None:
+        loss["items-ncp"] = found.items_ncp
+    squares = demands.cost == "squares" or any(how != "interval" for how in demands.publish.values())
+    if squares and found.sure and found.rows is not None:
+        lost = lost_squares(original.attributes, found.rows, classes, original.dataset.n_records)
+        loss |= {} if lost is None else {"squares": lost}
+    if weights is None:
+        return loss, None
+    return loss, {name: value for name, value in measure_costs(table).items() if name in MEANS}

@@ -1,23 +1,186 @@
-"""Whether what is published is what was verified: the same values in the same records, column by column.
+"""Columns compared with what is written: codes with values, and what is read back with what was verified.
 
-A verdict is about the table in memory, or about the codes of a first reading. A file is read back before it
-gets its name, and a dataframe is looked at again; what is found there is compared with what was verified.
+A code must stand for the values that its records really have. A verdict is about the table in memory, or
+about the codes of a first reading: so a file is read back before it gets its name, and a dataframe is looked
+at again.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from typing import Protocol
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kohort.data.arrow_values import long_decimals
-from kohort.data.compact_column import StoredValues
+from kohort.data.column import Column
+from kohort.data.compact_column import CompactColumn, StoredValues
+from kohort.data.counting import stretches_of
 from kohort.errors import InputError, InternalError, KohortError, UnsupportedError
 from kohort.tables.batches import PublishedTable
+from kohort.tables.table import Table
+from kohort.verification.scale import exact_number
+
+Rows = np.ndarray | slice
+
+
+class AsWritten(Table):
+    """A published table whose quasi-identifiers have a code for every text that is written.
+
+    A reader of a text file sees three values in `30`, `30.0` and `30.00`, though they are one number: records
+    that differ so are no class. In typed columns equal numbers are equal.
+    """
+
+    def __init__(self, table: Table, quasi_identifiers: Iterable[str]) -> None:
+        self.table, self.apart = table, frozenset(quasi_identifiers)
+        self.names, self.n_records = table.names, table.n_records
+
+    def _coded(self, name: str) -> Column:
+        stored = _stored(self.table.arrow(name))
+        column = self.table._columns.get(name)
+        if column is None or not column.is_part:  # whose codes are those of a larger table
+            column = stored.column(name, apart=self.table._missing_texts(name))
+        _check_codes(column, stored)
+        return _texts_apart(column, stored) if name in self.apart else column
+
+    def has_codes_of(self, column: Column, rows: np.ndarray) -> bool:
+        """Whether the column of this name has the values of all records of another, in the order of `rows`.
+
+        Then its codes are theirs, and it need not be coded.
+        """
+        if len(rows) < len(column) or self.is_coded(column.name) or column.is_part:
+            return False
+        taken = replace(column, codes=column.codes[rows])
+        same = _spelled_alike(taken, self.table.arrow(column.name))
+        self._columns.update({column.name: taken} if same else {})
+        return same
+
+    def sensitive_column(self, name: str) -> Column:
+        column = super().sensitive_column(name)
+        if column is not self.column(name):
+            compare_codes(column, self.table.arrow(name))
+        return column
+
+    def field(self, name: str) -> pa.Field:
+        return self.table.field(name)
+
+    def arrow(self, name: str) -> pa.ChunkedArray:
+        return self.table.arrow(name)
+
+    def taken(self, name: str, rows: np.ndarray) -> pa.ChunkedArray | pa.Array:
+        return self.table.taken(name, rows)
+
+    def hands_on(self, name: str, other: Table) -> bool:
+        return self.table.hands_on(name, other)
+
+
+def compare_codes(column: Column, values: pa.ChunkedArray) -> None:
+    """Raise InternalError where a value has two codes, or a code stands for another value. O(records)."""
+    if not _spelled_alike(column, values):
+        _check_codes(column, _stored(values))
+
+
+def _spelled_alike(column: Column, values: pa.ChunkedArray) -> bool:
+    """Whether every record has just the text, whole number or day of its code: the quick comparison."""
+    quick = _is_text, pa.types.is_integer, pa.types.is_date32
+    if len(set(column.texts)) < len(column.texts) or not any(kind(values.type) for kind in quick):
+        return False
+    if pa.types.is_string_view(values.type):  # of which Arrow takes no records
+        values = values.cast(pa.string())
+    try:
+        meant = pa.array(column.texts, pa.string()).cast(values.type)
+    except pa.ArrowInvalid:
+        return False
+    ends = np.cumsum([0, *map(len, values.chunks)]).tolist()
+    stretches = zip(values.chunks, map(slice, ends[:-1], ends[1:]))
+    return all(meant.take(pa.array(column.at(rows))).equals(chunk) for chunk, rows in stretches)
+
+
+def _check_codes(column: Column, stored: StoredValues) -> None:
+    """Raise InternalError where a value has two codes, or a code stands for another value."""
+    texts, written = column.texts, [*_readable(stored.dictionary), None]
+    number = {text: code for code, text in enumerate(texts)}
+    code_of = np.array([number.get(None if v is None else str(v), -1) for v in written], dtype=np.int32)
+    if len(number) == len(texts) and _stand_for(code_of, stored, column):
+        return
+    code_of[:] = -1  # some values are written in another way than the texts of their codes
+    for places, codes in _beside(stored, column):
+        code_of[places] = codes  # the last one, where they differ
+    known = all(_is(texts[code], value) for code, value in zip(code_of.tolist(), written) if code >= 0)
+    if not known or len(number) < len(texts) or not _stand_for(code_of, stored, column):
+        raise InternalError(
+            f"Column {column.name!r} was not read as it is written: its codes stand for other values. "
+            "Nothing was written. Please report this."
+        )
+
+
+def _stand_for(code_of: np.ndarray, stored: StoredValues, column: Column) -> bool:
+    """Whether every record has just the code of its value."""
+    return all((code_of[places] == codes).all() for places, codes in _beside(stored, column))
+
+
+def _stored(values: pa.ChunkedArray) -> StoredValues:
+    """The distinct values of a column, and the place of each record's among them."""
+    if pa.types.is_null(values.type) or pa.types.is_string_view(values.type):
+        values = values.cast(pa.string())
+    encoded = values if pa.types.is_dictionary(values.type) else long_decimals(values).dictionary_encode()
+    return StoredValues.of(_one_chunk(encoded.unify_dictionaries()))
+
+
+def _beside(stored: StoredValues, column: Column) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """The places of values beside the codes of the same records, a stretch of records at a time.
+
+    Of a column that looks its codes up by the very same places, each place is there once.
+    """
+    if isinstance(column, CompactColumn) and (code_of := column.code_of_stored(stored.codes)) is not None:
+        used = np.flatnonzero(stored.counts)
+        yield used, code_of[used]
+        return
+    for rows in stretches_of(len(stored)):
+        yield stored.codes[rows], column.at(rows)
+
+
+def _readable(dictionary: pa.Array) -> list[Any]:
+    """The values as Python has them; floats in as many digits as their type has; None for other types."""
+    if pa.types.is_floating(dictionary.type):
+        shown = dictionary.to_numpy(zero_copy_only=False)
+        return [None if value != value else Decimal(str(value)) for value in shown]
+    kinds = pa.types.is_integer, pa.types.is_boolean, pa.types.is_decimal, pa.types.is_date
+    readable = _is_text(dictionary.type) or any(kind(dictionary.type) for kind in kinds)
+    return dictionary.to_pylist() if readable else [...] * len(dictionary)
+
+
+def _is(text: str | None, value: Any) -> bool:
+    """Whether a code's text is that of a value: a number may be written in several ways."""
+    if text is None or value is None or value is ...:  # times and bytes are compared by nobody
+        return value is ... or text is value
+    if isinstance(value, bool):
+        return text.lower() == str(value).lower()
+    if isinstance(value, (int, Decimal)):
+        return exact_number(text) == value
+    return text == str(value) or (
+        exact_number(text) is not None and exact_number(text) == exact_number(value)
+    )
+
+
+def _texts_apart(column: Column, stored: StoredValues) -> Column:
+    """The column with a code for every text; itself, where it has that already."""
+    if not _is_text(stored.dictionary.type):
+        return column
+    written, used = [*stored.dictionary.to_pylist(), None], np.flatnonzero(stored.counts).tolist()
+    texts = {written[place] for place in used} - {None}
+    if len(texts) == sum(text is not None for text in column.texts):
+        return column
+    ordered = sorted(texts, key=lambda text: (exact_number(text) or 0, text))
+    number = {text: code for code, text in enumerate(ordered)}
+    again = np.array([number.get(text, len(ordered)) for text in written], dtype=np.int32)
+    whole = Column(column.name, "string", again, (*ordered, *[None] * column.has_null), None)
+    return stored.coded(whole, again)
 
 
 class SliceCheck:
@@ -107,7 +270,12 @@ class WrittenCheck:
     @classmethod
     def of(cls, verified: pa.Table, place: str, *, holds_all: bool) -> WrittenCheck:
         """Compares with a table in memory."""
-        columns = dict(zip(verified.column_names, map(held_column, verified.columns)))
+        columns: dict[str, VerifiedColumn] = {
+            name: KnownColumn(_stored(values))
+            if pa.types.is_dictionary(values.type)
+            else _WholeColumn(values)
+            for name, values in zip(verified.column_names, verified.columns)
+        }
         return cls(columns, verified.num_rows, place, holds_all=holds_all)
 
     def compare(self, part: pa.Table | pa.RecordBatch) -> None:
@@ -127,7 +295,7 @@ class WrittenCheck:
         if self.seen != self.n_records:
             raise self._refusal("The number of records")
         for name, column in self.columns.items():
-            if isinstance(column, HashedColumn) and not column.agrees:
+            if not column.agrees:
                 raise self._refusal(f"Column {name!r}")
 
     def _refusal(self, what: str) -> KohortError:
@@ -152,25 +320,18 @@ def _wrong(what: str) -> InternalError:
     )
 
 
-Rows = np.ndarray | slice
-
-
-class VerifiedColumn(Protocol):
+class VerifiedColumn:
     """A column that was verified."""
 
-    def are_at(self, rows: Rows, values: pa.Array | pa.ChunkedArray) -> bool: ...
+    agrees = True
+    """Whether all that was read back is all that was published, where only that can be said."""
+
+    def are_at(self, rows: Rows, values: pa.Array | pa.ChunkedArray) -> bool:
+        """Whether these values are those of the given records."""
+        raise NotImplementedError
 
 
-def held_column(values: pa.ChunkedArray) -> VerifiedColumn:
-    if not pa.types.is_dictionary(values.type):
-        return _WholeColumn(values)
-    encoded = values.unify_dictionaries().combine_chunks()
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = pa.concat_arrays(encoded.chunks) if encoded.num_chunks else pa.array([], encoded.type)
-    return KnownColumn(StoredValues.of(encoded))
-
-
-class _WholeColumn:
+class _WholeColumn(VerifiedColumn):
     """A column in memory."""
 
     def __init__(self, values: pa.ChunkedArray) -> None:
@@ -183,7 +344,7 @@ class _WholeColumn:
         return found is not None and same_values(_one_chunk(known), _one_chunk(found))
 
 
-class HashedColumn:
+class HashedColumn(VerifiedColumn):
     """A column that is not held: what was published of it is hashed, and what is read back, too."""
 
     def __init__(self, kind: pa.DataType) -> None:
@@ -202,8 +363,7 @@ class HashedColumn:
         return found is not None
 
     @property
-    def agrees(self) -> bool:
-        """Whether all that was read back is all that was published."""
+    def agrees(self) -> bool:  # type: ignore[override]
         sizes = [each.digest() for each in self.sizes]
         return self.published.digest() == self.found.digest() and sizes[0] == sizes[1]
 
@@ -220,7 +380,7 @@ class HashedColumn:
             bytes_.update(memoryview(data)[ends[0] : ends[-1]])
 
 
-class KnownColumn:
+class KnownColumn(VerifiedColumn):
     """The values of a column that was verified, numbered: equal values have one number."""
 
     def __init__(self, values: StoredValues) -> None:
@@ -232,7 +392,6 @@ class KnownColumn:
         self.number_of_code = np.append(number.to_numpy(zero_copy_only=False), missing).astype(np.int32)
 
     def are_at(self, rows: Rows, values: pa.Array | pa.ChunkedArray) -> bool:
-        """Whether these values are those of the given records."""
         parts = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
         numbers = [self._numbers(part) for part in parts]
         known = self.number_of_code[self.codes[rows]]
@@ -281,9 +440,10 @@ def plain_values(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArr
 
 
 def _one_chunk(values: pa.Array | pa.ChunkedArray) -> pa.Array:
-    if isinstance(values, pa.Array):
-        return values
-    return pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
+    chunks = [values] if isinstance(values, pa.Array) else values.chunks
+    if len(chunks) == 1:
+        return chunks[0]
+    return pa.concat_arrays(chunks) if chunks else pa.array([], values.type)
 
 
 def _as_kind(values: pa.Array | pa.ChunkedArray, kind: pa.DataType) -> pa.Array | pa.ChunkedArray | None:
@@ -320,7 +480,7 @@ def _times_of(texts: pa.Array | pa.ChunkedArray, kind: pa.DataType) -> pa.Array 
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
 
 
 def _is_binary(kind: pa.DataType) -> bool:

@@ -38,8 +38,8 @@ from kohort.data.column import code_column
 from kohort.errors import UnsupportedError
 from kohort.problem.attribute import Attribute
 from kohort.problem.costs import cost_named
+from kohort.problem.counted_cells import first_slots
 from kohort.problem.problem import Problem
-from kohort.problem.slots import first_slots
 from small_problems import ShortRun
 from strategies import PLAIN_TEXTS, hierarchies
 

@@ -17,7 +17,7 @@ from kohort.algorithms.full_domain import full_domain
 from kohort.algorithms.full_domain.full_domain import FullDomain, _LatticeSearch
 from kohort.errors import InfeasibleError, UnsupportedError
 from kohort.problem.costs import COSTS, cost_named
-from kohort.recoding.lattice import STATES
+from kohort.recoding.recoding import STATES
 from strategies import cases
 
 small_cases = cases(kinds=("integer", "plain"), free=False, labels=("hierarchy",), max_records=12)

@@ -16,7 +16,7 @@ from kohort.algorithms.full_domain import generalized_table, incognito
 from kohort.algorithms.full_domain.generalized_table import GeneralizedTable
 from kohort.algorithms.full_domain.incognito import minimal_nodes, valid_generalizations
 from kohort.errors import InfeasibleError, UnsupportedError
-from kohort.recoding.lattice import OPEN, STATES
+from kohort.recoding.recoding import OPEN, STATES
 from kohort.tables.memory import MemoryTable
 from kohort.verification import published_classes, verify_models
 from strategies import cases

@@ -18,7 +18,7 @@ from kohort.algorithms.graph.kernels.groups import centers_of_cover, pair_leaves
 from kohort.algorithms.kernels.nearest_rows import pairs_within
 from kohort.algorithms.proofs.neighbour_graph import NeighbourGraph
 from kohort.data.hierarchy import Hierarchy
-from kohort.problem.slots import first_slots
+from kohort.problem.counted_cells import first_slots
 from small_problems import problems
 
 pytestmark = pytest.mark.usefixtures("interpreted")

@@ -14,7 +14,7 @@ from items_cases import items_cases
 from kohort.algorithms import Run
 from kohort.algorithms.items.improve import rare_item_bound
 from kohort.errors import InputError
-from kohort.recoding.item_nodes import DROPPED
+from kohort.recoding.items import DROPPED
 
 CUTS = [ko.AprioriItems(), ko.AprioriItems(refine=False), ko.DirectItems(), ko.VerticalItems(parts=2)]
 LOCAL = [ko.LocalItems(), ko.ImproveItems(rounds=3)]

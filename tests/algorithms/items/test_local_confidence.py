@@ -22,7 +22,7 @@ from kohort.data.baskets import code_baskets
 from kohort.errors import InfeasibleError
 from kohort.problem.items import ItemsProblem
 from kohort.problem.promises import ItemConfidence, KmAnonymity, RhoUncertainty
-from kohort.recoding.item_nodes import DROPPED
+from kohort.recoding.items import DROPPED
 
 LOCAL = [ko.LocalItems(), ko.ImproveItems(rounds=4)]
 CUTS = [ko.AprioriItems(), ko.DirectItems(), ko.VerticalItems(parts=2), ko.OptimalItems()]

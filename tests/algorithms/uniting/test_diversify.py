@@ -20,9 +20,9 @@ from kohort.algorithms.uniting.diversify import diversify
 from kohort.data.column import code_column
 from kohort.errors import InputError, UnsupportedError
 from kohort.problem.costs import cost_named
-from kohort.problem.sensitive import SensitiveAttribute
+from kohort.problem.units import SensitiveAttribute
+from kohort.recoding.columns import Partitions
 from kohort.recoding.groups import Groups
-from kohort.recoding.partitions import Partitions
 from strategies import _about, _between, cases, columns, hierarchies, texts_of
 
 KINDS = ("integer", "float", "boolean", "plain")

@@ -8,7 +8,7 @@ import kohort as ko
 from kohort.algorithms import Run
 from kohort.algorithms.uniting.stars_together import StarsTogether
 from kohort.errors import InfeasibleError, UnsupportedError
-from kohort.recoding.attribute_maps import AttributeMaps
+from kohort.recoding.columns import AttributeMaps
 from kohort.recoding.groups import Groups
 from small_problems import problem_of
 from trials import trials

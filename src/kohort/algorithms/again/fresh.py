@@ -11,8 +11,7 @@ from kohort.algorithms.run import Run
 from kohort.algorithms.solver import Solver
 from kohort.errors import UnsupportedError
 from kohort.problem.problem import Problem
-from kohort.recoding.groups import Groups
-from kohort.recoding.placed_groups import PlacedGroups
+from kohort.recoding.groups import Groups, PlacedGroups
 from kohort.recoding.recoding import Recoding
 
 

@@ -22,8 +22,7 @@ from kohort.errors import InfeasibleError, UnsupportedError, counted
 from kohort.problem.costs import cost_named
 from kohort.problem.encoding.coded import Coded
 from kohort.problem.problem import Problem
-from kohort.recoding.groups import Groups
-from kohort.recoding.placed_groups import PlacedGroups
+from kohort.recoding.groups import Groups, PlacedGroups
 from kohort.recoding.recoding import Recoding
 
 _COMPARED = 4096  # newcomers that are compared for one vacant place

@@ -30,7 +30,7 @@ from kohort.problem.costs import cost_named
 from kohort.problem.encoding.coded import Coded
 from kohort.problem.problem import Problem
 from kohort.problem.promises import AlphaDeassociation, LDiversity
-from kohort.recoding.placed_groups import Counterfeits, PlacedGroups
+from kohort.recoding.groups import Counterfeits, PlacedGroups
 from kohort.recoding.recoding import Recoding
 
 Grouping = late_function("kohort.algorithms.again.newcomers", "Grouping")

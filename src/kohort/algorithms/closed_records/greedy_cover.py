@@ -11,8 +11,8 @@ from kohort.algorithms.closed_records.kernels.supports import Sets, bit_sets, ra
 from kohort.algorithms.mining.closed_records import ClosedRecords, MinedRows, record_costs
 from kohort.algorithms.proofs.measured_units import in_measured_units
 from kohort.algorithms.run import Run
+from kohort.problem.counted_cells import first_slots
 from kohort.problem.problem import Problem
-from kohort.problem.slots import first_slots
 
 _SETS_AT_A_TIME = 500_000  # sets examined between two looks at the clock
 

@@ -16,9 +16,9 @@ from kohort.algorithms.run import Run
 from kohort.data.counting import distinct_rows
 from kohort.errors import UnsupportedError
 from kohort.parameters import Within
-from kohort.problem.encoding.lineages import lineages_of
+from kohort.problem.counted_cells import first_slots, groups_from_slots
+from kohort.problem.encoding.coded import lineages_of
 from kohort.problem.problem import Problem
-from kohort.problem.slots import first_slots, groups_from_slots
 from kohort.recoding.groups import Groups
 
 _BYTES_PER_RECORD = 48  # weight, cost, key, place in the heap and start; 4 more per attribute

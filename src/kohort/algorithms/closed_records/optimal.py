@@ -15,8 +15,8 @@ from kohort.algorithms.refusals import refuse_other_costs, refuse_without_hierar
 from kohort.algorithms.run import Run
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import UnsupportedError
+from kohort.problem.counted_cells import groups_from_pieces
 from kohort.problem.problem import Problem
-from kohort.problem.slots import groups_from_pieces
 from kohort.recoding.groups import Groups
 
 MOST_CELLS = 300_000  # rows in the supports of all closed records

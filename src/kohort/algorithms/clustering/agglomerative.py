@@ -25,9 +25,9 @@ from kohort.algorithms.clustering.row_cells import cluster_tables, rows_of
 from kohort.algorithms.refusals import refuse_other_costs
 from kohort.algorithms.run import Run
 from kohort.kernels.threads import in_threads
+from kohort.problem.counted_cells import groups_from_pieces
 from kohort.problem.encoding.layout import Tables
 from kohort.problem.problem import Problem
-from kohort.problem.slots import groups_from_pieces
 from kohort.recoding.groups import Groups
 
 Distance = Literal["log", "added", "plain", "ratio"]

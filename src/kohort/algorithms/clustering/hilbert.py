@@ -16,9 +16,9 @@ from kohort.algorithms.run import Run
 from kohort.data.hierarchy import Hierarchy
 from kohort.parameters import Within
 from kohort.problem.attribute import Attribute
+from kohort.problem.counted_cells import groups_from_pieces
 from kohort.problem.encoding.layout import Tables
 from kohort.problem.problem import Problem
-from kohort.problem.slots import groups_from_pieces
 from kohort.recoding.groups import Groups
 
 Spacing = Literal["tree", "even"]

@@ -22,9 +22,9 @@ from kohort.algorithms.clustering.row_cells import cluster_tables, rows_of
 from kohort.algorithms.refusals import refuse_other_costs
 from kohort.algorithms.run import Run
 from kohort.parameters import Within
+from kohort.problem.counted_cells import groups_from_pieces
 from kohort.problem.encoding.layout import Tables
 from kohort.problem.problem import Problem
-from kohort.problem.slots import groups_from_pieces
 from kohort.recoding.groups import Groups
 
 BATCH = 200_000_000  # cells between two looks at the clock

@@ -19,8 +19,8 @@ from kohort.errors import UnsupportedError, counted
 from kohort.problem.costs import Cost
 from kohort.problem.problem import Problem
 from kohort.problem.promises import Model
-from kohort.recoding.attribute_maps import AttributeMaps
-from kohort.recoding.lattice import FAILED, HELD, IMPLIED, OPEN, RULED_OUT, Lattice
+from kohort.recoding.columns import AttributeMaps
+from kohort.recoding.recoding import FAILED, HELD, IMPLIED, OPEN, RULED_OUT, Lattice
 
 MOST_NODES = 2_000_000
 _SAME = 1e-12  # costs nearer than this share of the best are the same

@@ -18,8 +18,8 @@ from kohort.errors import InfeasibleError, KohortError, UnsupportedError
 from kohort.problem.costs import Cost
 from kohort.problem.problem import Problem
 from kohort.problem.promises import Model
-from kohort.recoding.attribute_maps import AttributeMaps
-from kohort.recoding.lattice import FAILED, HELD, IMPLIED, OPEN, RULED_OUT, Lattice
+from kohort.recoding.columns import AttributeMaps
+from kohort.recoding.recoding import FAILED, HELD, IMPLIED, OPEN, RULED_OUT, Lattice
 
 MOST_NODES = 1_000_000
 

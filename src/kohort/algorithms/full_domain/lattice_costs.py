@@ -12,8 +12,7 @@ import numpy as np
 from kohort.algorithms.full_domain.generalized_table import ClassTable, GeneralizedTable, Levels
 from kohort.data.domain import GeneralizedValues
 from kohort.problem.attribute import Attribute
-from kohort.problem.costs import CellCost, Cost
-from kohort.problem.costs.discernibility import Ambiguity, AverageClassSize, Discernibility
+from kohort.problem.costs import Ambiguity, AverageClassSize, CellCost, Cost, Discernibility
 from kohort.problem.problem import Problem
 
 

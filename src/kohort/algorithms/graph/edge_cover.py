@@ -12,7 +12,7 @@ from kohort.algorithms.programs import Program, solve_program
 from kohort.algorithms.proofs.neighbour_graph import NeighbourGraph, Neighbours, near_pairs
 from kohort.algorithms.run import Run
 from kohort.errors import UnsupportedError
-from kohort.problem.slots import first_slots
+from kohort.problem.counted_cells import first_slots
 
 MOST_EDGES = 2_000_000
 _SECONDS_PER_SQUARE = 6e-8  # a matching takes this long times the square of the records in a piece

@@ -21,9 +21,9 @@ from kohort.algorithms.run import Run
 from kohort.errors import UnsupportedError
 from kohort.parameters import Within
 from kohort.problem.costs import Cost
+from kohort.problem.counted_cells import first_slots, groups_from_slots
 from kohort.problem.encoding.layout import SET
 from kohort.problem.problem import Problem
-from kohort.problem.slots import first_slots, groups_from_slots
 from kohort.recoding.groups import Groups
 
 

@@ -17,8 +17,8 @@ from kohort.algorithms.proofs.neighbour_graph import NeighbourGraph, Neighbours
 from kohort.algorithms.refusals import refuse_without_graph
 from kohort.algorithms.run import Run
 from kohort.problem.costs import Cost
+from kohort.problem.counted_cells import first_slots, groups_from_slots
 from kohort.problem.problem import Problem
-from kohort.problem.slots import first_slots, groups_from_slots
 from kohort.recoding.groups import Groups
 
 

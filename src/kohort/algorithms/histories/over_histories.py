@@ -12,8 +12,7 @@ from kohort.algorithms.run import Run
 from kohort.algorithms.solver import Solver
 from kohort.errors import UnsupportedError
 from kohort.problem.problem import Problem
-from kohort.recoding.groups import Groups
-from kohort.recoding.history_groups import HistoryGroups, SolvedPart
+from kohort.recoding.groups import Groups, HistoryGroups, SolvedPart
 from kohort.recoding.recoding import Recoding
 
 

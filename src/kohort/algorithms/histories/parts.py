@@ -17,8 +17,7 @@ from kohort.problem.attribute import Attribute
 from kohort.problem.problem import Problem
 from kohort.problem.promises import NO_CONTEXT, ClassCounts, Model
 from kohort.problem.promises.counts import representatives
-from kohort.problem.sensitive import SensitiveAttribute
-from kohort.problem.units import Units, Weights
+from kohort.problem.units import SensitiveAttribute, Units, Weights
 
 
 @dataclass(frozen=True, eq=False)

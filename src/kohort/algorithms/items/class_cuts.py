@@ -11,7 +11,7 @@ from kohort.algorithms.items.cut_search import CutSearch
 from kohort.algorithms.run import Run
 from kohort.errors import counted
 from kohort.problem.items import ItemsProblem
-from kohort.recoding.item_nodes import DROPPED, ItemNodes
+from kohort.recoding.items import DROPPED, ItemNodes
 
 
 class ItemsClass:

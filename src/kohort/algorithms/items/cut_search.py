@@ -26,7 +26,7 @@ from kohort.algorithms.items.kernels.itemsets import (
 )
 from kohort.algorithms.run import Run
 from kohort.data.hierarchy import Hierarchy
-from kohort.recoding.item_nodes import DROPPED
+from kohort.recoding.items import DROPPED
 
 
 class CutSearch:

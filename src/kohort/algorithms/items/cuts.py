@@ -19,7 +19,7 @@ from kohort.algorithms.run import Run
 from kohort.errors import counted
 from kohort.parameters import Within
 from kohort.problem.items import ItemsProblem
-from kohort.recoding.item_nodes import ItemNodes
+from kohort.recoding.items import ItemNodes
 
 
 class _Cuts(ItemsAlgorithm):

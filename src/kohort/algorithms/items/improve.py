@@ -15,7 +15,7 @@ from kohort.algorithms.items.local import LocalItems, LocalRecoding, LocalSearch
 from kohort.algorithms.run import Run
 from kohort.parameters import Within
 from kohort.problem.items import ItemsProblem
-from kohort.recoding.item_nodes import DROPPED, ItemNodes
+from kohort.recoding.items import DROPPED, ItemNodes
 
 _LARGEST_SHARE = 0.05  # of the leaves, under a node that is collapsed
 

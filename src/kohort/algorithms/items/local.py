@@ -18,7 +18,7 @@ from kohort.algorithms.items.kernels.local_cuts import LocalCuts, split_node
 from kohort.algorithms.items.sensitive import rooms_of
 from kohort.algorithms.run import Run
 from kohort.problem.items import ItemsProblem
-from kohort.recoding.item_nodes import DROPPED, ItemNodes
+from kohort.recoding.items import DROPPED, ItemNodes
 
 _NOISE = 0.1  # of the logarithm of a node's cost
 

@@ -19,7 +19,7 @@ from kohort.algorithms.items.kernels.item_cuts import ItemCut
 from kohort.algorithms.run import Run
 from kohort.parameters import Within
 from kohort.problem.items import ItemsProblem
-from kohort.recoding.item_nodes import ItemNodes
+from kohort.recoding.items import ItemNodes
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,8 @@ from kohort.problem.items import ItemsProblem
 from kohort.problem.problem import Problem
 from kohort.problem.promises import ItemInference, KAnonymity
 from kohort.problem.units import Weights
-from kohort.recoding.item_nodes import ItemNodes
+from kohort.recoding.items import ItemNodes, TableAndItems
 from kohort.recoding.recoding import PublishedColumn, Recoding
-from kohort.recoding.table_and_items import TableAndItems
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from kohort.algorithms.proofs.charge_bound import lower_bound
 from kohort.algorithms.run import Run
 from kohort.problem.problem import Problem
-from kohort.recoding.history_groups import HistoryGroups, SolvedPart
+from kohort.recoding.groups import HistoryGroups, SolvedPart
 from kohort.recoding.recoding import Recoding
 
 _GRACE = 0.5  # seconds that a bound may take after any solution

@@ -18,7 +18,7 @@ from kohort.algorithms.proofs.price_loop import PriceLoop
 from kohort.algorithms.run import Run
 from kohort.data.counting import distinct_rows
 from kohort.kernels.threads import thread_count
-from kohort.problem.encoding.lineages import lineages_of
+from kohort.problem.encoding.coded import lineages_of
 from kohort.problem.problem import Problem
 from kohort.problem.proof import OpeningCuts, PriceProof
 

@@ -17,7 +17,7 @@ from kohort.errors import InfeasibleError, InputError, did_you_mean
 from kohort.problem.problem import Problem
 from kohort.problem.promises import DifferentialPrivacy
 from kohort.problem.promises.differential_privacy import sampling_rate
-from kohort.recoding.attribute_maps import AttributeMaps
+from kohort.recoding.columns import AttributeMaps
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from kohort.algorithms.schemes.partition_space import Partition, PartitionSpace
 from kohort.algorithms.schemes.pricing import BestRecoding, Pricing, Recoded
 from kohort.algorithms.schemes.scheme_search import SchemeSearch, as_partitions
 from kohort.problem.problem import Problem
-from kohort.recoding.partitions import Partitions
+from kohort.recoding.columns import Partitions
 
 _SEEDS = 20  # random recodings to begin with
 

@@ -12,7 +12,7 @@ from kohort.algorithms.schemes.scheme_search import SchemeSearch, as_partitions
 from kohort.algorithms.schemes.undecided_sets import MOST_SIBLINGS
 from kohort.errors import UnsupportedError
 from kohort.problem.problem import Problem
-from kohort.recoding.partitions import Partitions
+from kohort.recoding.columns import Partitions
 
 MOST_VALUES = 1000  # most values of a column that is parted into runs: prices of all runs are held
 

@@ -15,7 +15,7 @@ from kohort.algorithms.schemes.scheme_spaces import SchemeSpace, check_scheme, s
 from kohort.errors import InputError
 from kohort.problem.costs import Cost
 from kohort.problem.problem import Problem
-from kohort.recoding.partitions import Partitions
+from kohort.recoding.columns import Partitions
 
 
 @dataclass(frozen=True)

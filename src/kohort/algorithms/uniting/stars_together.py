@@ -12,8 +12,8 @@ from kohort.data.domain import STAR
 from kohort.errors import counted
 from kohort.late import late_function
 from kohort.problem.problem import Problem
+from kohort.recoding.columns import Partitions
 from kohort.recoding.groups import Groups
-from kohort.recoding.partitions import Partitions
 from kohort.recoding.recoding import Recoding
 
 diversify = late_function("kohort.algorithms.uniting.diversify", "diversify")

@@ -20,8 +20,7 @@ from kohort.job.prepare import Prepared, prepare
 from kohort.job.spark.records import PERSON, PERSON_CELLS, cells_batch, counted_values, tallied
 from kohort.problem.promises import Model, RiskLimit
 from kohort.problem.promises.exact import INT64_MAX
-from kohort.problem.sensitive import SensitiveAttribute
-from kohort.problem.units import PeopleElsewhere
+from kohort.problem.units import PeopleElsewhere, SensitiveAttribute
 from kohort.statement import Statement
 from kohort.tables.spark import SparkTable, quoted
 from kohort.tables.spark_session import spark_failures

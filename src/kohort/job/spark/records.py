@@ -39,7 +39,7 @@ from kohort.data.column import Column
 from kohort.data.compact_column import CountedColumn, smallest_type
 from kohort.problem.attribute import Attribute
 from kohort.problem.promises import ClassCounts, PeopleTally, PersonCells
-from kohort.problem.sensitive import SensitiveAttribute
+from kohort.problem.units import SensitiveAttribute
 from kohort.tables.spark import ROW, one_thread, packed, quoted
 from kohort.tables.spark_session import spark_failures
 

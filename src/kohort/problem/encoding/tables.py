@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -80,17 +81,15 @@ def _attribute_arrays(attribute: Attribute, cost: Cost, weight: float) -> dict:
 def _tree_arrays(attribute: Attribute, hierarchy: Hierarchy, cost: Cost, weight: float) -> dict:
     assert isinstance(cost, SeparableCost)
     node_cost = cost.cell(attribute.nodes()) * weight
-    n_children = np.bincount(hierarchy.parent[1:], minlength=len(hierarchy.parent))
-    leaf_cost = np.where(hierarchy.hidden, node_cost[0], node_cost[hierarchy.leaf_node])
     return _arrays(
         TREE,
-        n_leaves=len(hierarchy.leaves),
-        leaf_cost=leaf_cost,
+        len(hierarchy.leaves),
+        leaf_cost=np.where(hierarchy.hidden, node_cost[0], node_cost[hierarchy.leaf_node]),
         leaf_node=hierarchy.leaf_node,
         parent=hierarchy.parent,
         last_leaf=hierarchy.hi,
         sibling=_places_among_siblings(hierarchy.parent),
-        n_children=n_children,
+        n_children=np.bincount(hierarchy.parent[1:], minlength=len(hierarchy.parent)),
         node_cost=node_cost,
     )
 
@@ -113,52 +112,27 @@ def _width_arrays(attribute: Attribute, cost: Cost, weight: float) -> dict:
     rank[np.argsort(-counts, kind="stable")] = np.arange(n)
     return _arrays(
         SET if is_set else ORDERED,
-        n_leaves=n,
-        leaf_cost=np.zeros(n),
-        rank=rank,
-        loners_from=n - attribute.column.loners,
-        line=(line.base * weight, line.slope * weight, weight),
+        n,
         words=(n + 63) // 64 if is_set else 0,
+        frequency_rank=rank,
+        loners_from=[n - attribute.column.loners],
+        base=[line.base * weight],
+        slope=[line.slope * weight],
+        full=[weight],
     )
 
 
-def _arrays(
-    kind: int,
-    *,
-    n_leaves: int,
-    leaf_cost: np.ndarray,
-    leaf_node: np.ndarray | None = None,
-    parent: np.ndarray | None = None,
-    last_leaf: np.ndarray | None = None,
-    sibling: np.ndarray | None = None,
-    n_children: np.ndarray | None = None,
-    node_cost: np.ndarray | None = None,
-    rank: np.ndarray | None = None,
-    loners_from: int | None = None,
-    line: tuple[float, float, float] = (0.0, 0.0, 0.0),
-    words: int = 0,
-) -> dict:
-    nothing = np.zeros(0, dtype=np.int64)
-    integers = {
-        "kind": [kind],
-        "loners_from": [n_leaves if loners_from is None else loners_from],
-        "leaf_node": np.zeros(n_leaves, dtype=np.int64) if leaf_node is None else leaf_node,
-        "frequency_rank": np.zeros(n_leaves, dtype=np.int64) if rank is None else rank,
-        "parent": nothing if parent is None else parent,
-        "last_leaf": nothing if last_leaf is None else last_leaf,
-        "sibling": nothing if sibling is None else sibling,
-        "n_children": nothing if n_children is None else n_children,
-    }
-    floats = {
-        "base": [line[0]],
-        "slope": [line[1]],
-        "full": [line[2]],
-        "leaf_cost": leaf_cost,
-        "node_cost": nothing if node_cost is None else node_cost,
-    }
-    arrays: dict = {name: np.asarray(values, dtype=np.int64) for name, values in integers.items()}
-    arrays |= {name: np.asarray(values, dtype=np.float64) for name, values in floats.items()}
-    return arrays | {"words": words}
+_PER_NODE = ("parent", "last_leaf", "sibling", "n_children", "node_cost")
+_PER_LEAF = ("leaf_node", "leaf_cost", "frequency_rank")
+_COSTS = ("base", "slope", "full", "leaf_cost", "node_cost")
+
+
+def _arrays(kind: int, n_leaves: int, *, words: int = 0, **given: Any) -> dict:
+    """The arrays of an attribute: those that are given, of no nodes, and 0 for the rest."""
+    found: dict = dict.fromkeys(_PER_NODE, ()) | dict.fromkeys(_PER_LEAF, np.zeros(n_leaves))
+    found |= dict.fromkeys(_COSTS[:3], (0.0,)) | {"kind": [kind], "loners_from": [n_leaves]} | given
+    kinds = {name: np.float64 if name in _COSTS else np.int64 for name in found}
+    return {name: np.asarray(values, dtype=kinds[name]) for name, values in found.items()} | {"words": words}
 
 
 def _places_among_siblings(parent: np.ndarray) -> np.ndarray:

@@ -5,23 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 
 from kohort.errors import InputError, InternalError, counted
-from kohort.parameters import check_parameters, shown
+from kohort.parameters import shown
 from kohort.problem.promises.counts import ClassCounts
 from kohort.problem.promises.exact import (
     Column,
     Confidence,
     OneOf,
+    Read,
     at_most,
     largest_ratio,
     readable,
     rounded_up,
 )
 from kohort.problem.promises.promise import NO_CONTEXT, Model, TallyRule, ValueContext
+
+
+def _values(model: str, name: str, values: Any) -> tuple[str | None, ...]:
+    listed = [values] if isinstance(values, str) else values
+    if not isinstance(listed, Iterable) or isinstance(listed, (bytes, Mapping)):
+        raise InputError(f"The {name!r} parameter of {model} must be a list. Got {shown(values)}.")
+    texts = tuple(dict.fromkeys(None if value is None else str(value) for value in listed))
+    if not texts:
+        raise InputError(f"The {name!r} parameter of {model} must list a value, or be left out.")
+    return texts
 
 
 @dataclass(frozen=True)
@@ -37,28 +48,18 @@ class AlphaDeassociation(Model):
     "in every class 'HIV' makes up at most 0.5 of 'diagnosis'"
     """
 
-    name: ClassVar[str] = "alpha-deassociation"
-    spec_key: ClassVar[str] = "alpha"
-    stops: ClassVar[str] = "a confident guess that somebody has one of the chosen values"
-    leaves: ClassVar[str] = (
-        "guesses about other values, and shares far above that of the table but below alpha"
-    )
-    typical: ClassVar[str] = "alpha: 0.5"
-    bounds_shares: ClassVar[bool] = True
+    name = "alpha-deassociation"
+    spec_key = "alpha"
+    stops = "a confident guess that somebody has one of the chosen values"
+    leaves = "guesses about other values, and shares far above that of the table but below alpha"
+    typical = "alpha: 0.5"
+    limited_by = "alpha"
+    bounds_shares = True
     attribute: Column
     alpha: Confidence
-    values: Sequence[str | None] | None = None
+    values: Annotated[Sequence[str | None] | None, Read(_values)] = None
     combine: bool = True
     rounding: Annotated[str, OneOf(("none", "ceiling"))] = "none"
-
-    def check(self) -> None:
-        if self.values is not None:
-            object.__setattr__(self, "values", _checked_values(self.values))
-        check_parameters(self, say="The {name!r} parameter of AlphaDeassociation")
-
-    @property
-    def asked(self) -> Fraction:
-        return Fraction(self.alpha)
 
     @property
     def survives_unions(self) -> bool:
@@ -89,10 +90,6 @@ class AlphaDeassociation(Model):
         gather = np.add if self.combine else np.maximum
         return gather.reduceat(cells, counts.starts)
 
-    def unknown_values(self, context: ValueContext) -> tuple[str | None, ...]:
-        """The listed values that do not occur in the table: harmless, or a typing error."""
-        return tuple(value for value in self.values or () if not context.codes([value]))
-
     def tally_rule(self) -> TallyRule | None:
         if self.rounding != "none":
             return None
@@ -108,42 +105,31 @@ class AlphaDeassociation(Model):
         return np.where(listed, 0 if self.combine else every, -1)
 
     def notes(self, context: ValueContext) -> tuple[str, ...]:
-        unknown = self.unknown_values(context)
-        if not unknown:
-            return ()
-        return (
-            f"{counted(len(unknown), 'value')} that alpha protects in {self.attribute!r} "
-            f"{'does' if len(unknown) == 1 else 'do'} not occur in the table.",
-        )
+        unknown = sum(not context.codes([value]) for value in self.values or ())
+        of, do = f"that alpha protects in {self.attribute!r}", "does" if unknown == 1 else "do"
+        return (f"{counted(unknown, 'value')} {of} {do} not occur in the table.",) if unknown else ()
 
     def describe(self) -> str:
         rounded = "" if self.rounding == "none" else ", rounded up to whole records"
-        return (
-            f"in every class {self._subject()} at most {readable(self.asked)} of {self.attribute!r}{rounded}"
+        names = ", ".join(map(repr, self.values or ()))
+        what = self._said(
+            "each value makes", f"{names} makes", f"{names} together make", f"each of {names} makes"
         )
+        return f"in every class {what} up at most {readable(self.asked)} of {self.attribute!r}{rounded}"
 
     def describe_for_people(self) -> str:
         rounded = "" if self.rounding == "none" else ", rounded up to whole people"
-        return (
-            f"in every class at most {readable(self.asked)} of the people have {self._values_had()} "
-            f"of {self.attribute!r}{rounded}"
-        )
+        names = ", ".join(map(repr, self.values or ()))
+        one_of = f"one of {names}, each by itself,"
+        what = self._said("the same value", f"the value {names}", f"any of {names}", one_of)
+        share = readable(self.asked)
+        return f"in every class at most {share} of the people have {what} of {self.attribute!r}{rounded}"
 
-    def _values_had(self) -> str:
+    def _said(self, every: str, one: str, together: str, each: str) -> str:
+        """The words for the values that it bounds."""
         if self.values is None:
-            return "the same value"
-        names = ", ".join(map(repr, self.values))
-        if len(self.values) == 1:
-            return f"the value {names}"
-        return f"any of {names}" if self.combine else f"one of {names}, each by itself,"
-
-    def _subject(self) -> str:
-        if self.values is None:
-            return "each value makes up"
-        names = ", ".join(map(repr, self.values))
-        if len(self.values) == 1:
-            return f"{names} makes up"
-        return f"{names} together make up" if self.combine else f"each of {names} makes up"
+            return every
+        return one if len(self.values) == 1 else together if self.combine else each
 
     def refusal(
         self, whole_table: ClassCounts, context: ValueContext = NO_CONTEXT, *, k: int = 1
@@ -169,16 +155,6 @@ class AlphaDeassociation(Model):
             f"alpha = {readable(self.asked)} is impossible: {subject} {share} of {self.attribute!r} "
             f"in the whole table, so alpha must be at least {share}"
         )
-
-
-def _checked_values(values: Sequence[str | None]) -> tuple[str | None, ...]:
-    listed = [values] if isinstance(values, str) else values
-    if not isinstance(listed, Iterable) or isinstance(listed, (bytes, Mapping)):
-        raise InputError(f"The 'values' parameter of AlphaDeassociation must be a list. Got {shown(values)}.")
-    texts = tuple(dict.fromkeys(None if value is None else str(value) for value in listed))
-    if not texts:
-        raise InputError("The 'values' parameter of AlphaDeassociation must list a value, or be left out.")
-    return texts
 
 
 def largest_feasible_sensitive(n: int, k: int, alpha: Fraction) -> int:

@@ -64,7 +64,9 @@ class ClassCounts:
         keys, count = _keys(class_of, value_of, n_classes, n_values), np.asarray(count)
         count = count if count.dtype == object else count.astype(np.int64, copy=False)
         if len(count) and count.min() <= 0:
-            keys, count = keys[count != 0], _without_zeros(count)
+            if count.min() < 0:
+                raise InternalError("ClassCounts: a count is negative.")
+            keys, count = keys[count != 0], count[count != 0]
         if not (keys[1:] > keys[:-1]).all():
             order = np.argsort(keys)
             keys, count = keys[order], count[order]
@@ -129,17 +131,10 @@ class ClassCounts:
         while first < self.n_classes:
             fitting = int(np.searchsorted(ends, self.starts[first] + cells, side="right"))
             last = max(fitting, first + 1)
-            yield self._run(first, last, slice(self.starts[first], ends[last - 1]))
+            here = slice(self.starts[first], ends[last - 1])
+            sizes, class_of = self.sizes[first:last], self.class_of[here] - first
+            yield ClassCounts(sizes, class_of, self.value_of[here], self.count[here], self.n_values)
             first = last
-
-    def _run(self, first: int, last: int, cells: slice) -> ClassCounts:
-        return ClassCounts(
-            self.sizes[first:last],
-            self.class_of[cells] - first,
-            self.value_of[cells],
-            self.count[cells],
-            self.n_values,
-        )
 
 
 def _keys(class_of: np.ndarray, value_of: np.ndarray, n_classes: int, n_values: int) -> np.ndarray:
@@ -149,12 +144,6 @@ def _keys(class_of: np.ndarray, value_of: np.ndarray, n_classes: int, n_values: 
         if len(codes) and not 0 <= codes.min() <= codes.max() < n:
             raise InternalError("ClassCounts: a class or value code lies outside its range.")
     return class_of * n_values + value_of
-
-
-def _without_zeros(count: np.ndarray) -> np.ndarray:
-    if count.min() < 0:
-        raise InternalError("ClassCounts: a count is negative.")
-    return count[count != 0]
 
 
 def _starts(distinct: np.ndarray) -> np.ndarray:
@@ -203,16 +192,9 @@ class PersonCells:
         keys, place, times = np.unique(key, return_inverse=True, return_counts=True)
         if counts is not None:
             times = np.bincount(place, weights=counts, minlength=len(keys)).astype(np.int64)
-        return cls.from_keys(keys, times, n_classes, n_people, n_values)
-
-    @classmethod
-    def from_keys(
-        cls, keys: np.ndarray, records: np.ndarray, n_classes: int, n_people: int, n_values: int
-    ) -> PersonCells:
-        """The cells with these keys, ascending: (class * n_people + person) * n_values + value."""
         pair, value = np.divmod(keys, n_values)
         class_of, person_of = np.divmod(pair, n_people)
-        return cls(class_of, person_of, value, records, n_classes, n_values)
+        return cls(class_of, person_of, value, times, n_classes, n_values)
 
     @cached_property
     def _first_of_person(self) -> np.ndarray:
@@ -257,7 +239,7 @@ class PersonCells:
         units = _common_multiples(self.class_of[first], of_person, self.n_classes, len(first))
         times = np.diff(np.append(first, len(self.records)))
         each = units[self.class_of[first]] // of_person
-        share = _product(self.records, np.repeat(each, times))
+        share = self.records.astype(each.dtype) * np.repeat(each, times)
         return _summed(self.class_of, self.value_of, share, self.n_classes, self.n_values)
 
 
@@ -292,7 +274,7 @@ class PeopleTally:
         """The people of each class by value, each spread evenly over their records: see `PersonCells`."""
         n_people = int(self.people.sum())
         units = _common_multiples(self.class_of, self.of_person, self.n_classes, n_people)
-        share = _product(self.records, units[self.class_of] // self.of_person)
+        share = self.records.astype(units.dtype) * (units[self.class_of] // self.of_person)
         return _summed(self.class_of, self.value_of, share, self.n_classes, self.n_values)
 
 
@@ -320,10 +302,6 @@ def _common_multiples(class_of: np.ndarray, numbers: np.ndarray, n_classes: int,
     many = np.log2(max(n_people, 1))
     kind = np.int64 if largest + many < 62 else object
     return np.lcm.reduceat(pairs[:, 1].astype(kind), starts)
-
-
-def _product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    return left.astype(right.dtype) * right
 
 
 def _summed(

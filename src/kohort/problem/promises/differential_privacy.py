@@ -12,24 +12,38 @@ Decimals of 50 digits: their error is far below any digit that is shown or compa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from math import comb
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 
 from kohort.errors import InputError
-from kohort.parameters import shown
+from kohort.parameters import Within, fits, shown
 from kohort.problem.promises.counts import ClassCounts
-from kohort.problem.promises.exact import Exact, Number, readable
+from kohort.problem.promises.exact import Exact, Number, Read, readable
 from kohort.problem.promises.promise import NO_CONTEXT, Model, ValueContext
 
 _EPSILON = Exact("a number from 0.001 to 5", lambda number: Fraction(1, 1000) <= number <= 5)
 """Below, hardly a record is drawn, and above it is no protection; the arithmetic would take long."""
+
+
+def _levels(model: str, name: str, levels: Any) -> tuple[tuple[str, int], ...]:
+    """Levels by column as pairs, sorted."""
+    try:
+        by_column = {} if isinstance(levels, str) else dict(levels)
+        if isinstance(levels, str) or not fits(by_column, Mapping[str, Annotated[int, Within(0)]]):
+            raise ValueError
+    except (TypeError, ValueError):
+        raise InputError(
+            f"The {name!r} parameter of {model} must give whole numbers by column, such as {{age: 2}}. "
+            f"Got {shown(levels)}."
+        ) from None
+    return tuple(sorted(by_column.items()))
 
 
 @dataclass(frozen=True)
@@ -45,23 +59,17 @@ class DifferentialPrivacy(Model):
     74
     """
 
-    name: ClassVar[str] = "differential-privacy"
-    spec_key: ClassVar[str] = "differential"
-    by_sampling: ClassVar[bool] = True
-    stops: ClassVar[str] = "learning whether anybody is in the table, whatever else is known about them"
-    leaves: ClassVar[str] = "what is true of people in general; a second release of the same people adds up"
-    typical: ClassVar[str] = "epsilon: 1, delta: 1e-6"
+    name = "differential-privacy"
+    spec_key = "differential"
+    by_sampling = True
+    stops = "learning whether anybody is in the table, whatever else is known about them"
+    leaves = "what is true of people in general; a second release of the same people adds up"
+    typical = "epsilon: 1, delta: 1e-6"
+    limited_by = "delta"
     attribute = ""
     epsilon: Annotated[Number, _EPSILON]
     delta: Annotated[Number, Exact("a number > 0 and < 1", lambda number: 0 < number < 1)]
-    levels: Any = None
-
-    def check(self) -> None:
-        object.__setattr__(self, "levels", _checked_levels(self.levels))
-
-    @property
-    def asked(self) -> Fraction:
-        return Fraction(self.delta)
+    levels: Annotated[Any, Read(_levels)] = None
 
     @property
     def k(self) -> int:
@@ -89,27 +97,6 @@ class DifferentialPrivacy(Model):
             f"the table has {n}. A table of this size attains a delta of "
             f"{float(attained_delta(n, Fraction(self.epsilon))):.2g} at best"
         )
-
-
-def _checked_levels(levels: Any) -> tuple[tuple[str, int], ...] | None:
-    """Levels by column as pairs, sorted."""
-    if levels is None:
-        return None
-    pairs = list(levels.items()) if isinstance(levels, Mapping) else levels
-    fine = isinstance(pairs, Sequence) and all(
-        isinstance(pair, Sequence) and len(pair) == 2 and isinstance(pair[0], str) and _is_level(pair[1])
-        for pair in pairs
-    )
-    if not fine or isinstance(pairs, str):
-        raise InputError(
-            "The 'levels' parameter of DifferentialPrivacy must give whole numbers by column, such as "
-            f"{{age: 2}}. Got {shown(levels)}."
-        )
-    return tuple(sorted((str(name), int(level)) for name, level in pairs))
-
-
-def _is_level(level: object) -> bool:
-    return isinstance(level, int) and not isinstance(level, bool) and level >= 0
 
 
 _EXACT = Context(prec=50, Emin=-999_999, Emax=999_999)

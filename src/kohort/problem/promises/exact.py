@@ -24,8 +24,15 @@ _LONG_EXPONENT = re.compile(r"[eE][-+]?0*[1-9][0-9]{3}")  # as a fraction, 1e999
 
 
 @dataclass(frozen=True)
+class Read:
+    """A parameter that a function reads, given the model, the name and the value; for Annotated."""
+
+    read: Callable[[str, str, Any], Any]
+
+
+@dataclass(frozen=True)
 class Exact:
-    """A parameter that is a number, read as the fraction that was written; for Annotated.
+    """A parameter that is a number, read as the fraction that was written, not as the nearest binary float.
 
     wanted, accepted  which numbers are possible, in words and in code
     """
@@ -34,67 +41,10 @@ class Exact:
     accepted: Callable[[Fraction], bool]
 
     def read(self, model: str, name: str, value: object) -> Fraction:
-        return exact_number(model, name, value, self.wanted, self.accepted)
-
-
-@dataclass(frozen=True)
-class Whole:
-    """A parameter that is an int of at least `least`; for Annotated."""
-
-    least: int = 1
-
-    def read(self, model: str, name: str, value: object) -> int:
-        return whole_number(model, name, value, self.least)
-
-
-@dataclass(frozen=True)
-class OneOf:
-    """A parameter that is one of some words; for Annotated."""
-
-    words: tuple[str, ...]
-
-    def read(self, model: str, name: str, value: object) -> str:
-        if not isinstance(value, str) or value not in self.words:
-            known = f"one of: {', '.join(self.words)}"
-            raise InputError(f"The {name!r} parameter of {model} must be {known}. Got {shown(value)}.")
-        return value
-
-
-@dataclass(frozen=True)
-class ColumnName:
-    """A parameter that names a column; for Annotated."""
-
-    def read(self, model: str, name: str, value: object) -> str:
-        if not isinstance(value, str) or not value:
-            raise InputError(f"The {name!r} parameter of {model} must name a column. Got {value!r}.")
-        return value
-
-
-Column = Annotated[str, ColumnName()]
-AtLeastOne = Annotated[int, Whole(1)]
-Confidence = Annotated[Number, Exact("a number > 0 and <= 1", lambda number: 0 < number <= 1)]
-Fractional = Annotated[Number, Exact("a number from 0 to 1", lambda number: 0 <= number <= 1)]
-Positive = Annotated[Number, Exact("a number > 0", lambda number: number > 0)]
-
-
-def read_parameters(instance: Any) -> None:
-    """Read the fields of a promise as their annotations say; what is left out stays None."""
-    kind: Any = type(instance)
-    for name, annotation in annotations_of(kind).items():
-        value = getattr(instance, name)
-        for mark in getattr(annotation, "__metadata__", ()):
-            if value is not None or getattr(kind, name, ...) is not None:
-                object.__setattr__(instance, name, mark.read(kind.__name__, name, value))
-
-
-def exact_number(
-    model: str, name: str, value: object, wanted: str, accepted: Callable[[Fraction], bool]
-) -> Fraction:
-    """The parameter as the decimal that was written, not as the nearest binary float."""
-    number = _as_fraction(value)
-    if number is None or not accepted(number):
-        raise InputError(f"The {name!r} parameter of {model} must be {wanted}. Got {shown(value)}.")
-    return number
+        number = _as_fraction(value)
+        if number is None or not self.accepted(number):
+            raise InputError(f"The {name!r} parameter of {model} must be {self.wanted}. Got {shown(value)}.")
+        return number
 
 
 def _as_fraction(value: object) -> Fraction | None:
@@ -111,16 +61,57 @@ def _as_fraction(value: object) -> Fraction | None:
         return None
 
 
-def whole_number(model: str, name: str, value: object, least: int) -> int:
-    """The parameter as an int that is at least `least`."""
-    try:
-        number = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        number = least - 1
-    if isinstance(value, bool) or not least <= number <= INT64_MAX:
-        limit = "below 2**63" if number > INT64_MAX else f">= {least}"
-        raise InputError(f"The {name!r} parameter of {model} must be an integer {limit}. Got {shown(value)}.")
-    return number
+@dataclass(frozen=True)
+class Whole:
+    """A parameter that is an int of at least `least`; for Annotated."""
+
+    least: int = 1
+
+    def read(self, model: str, name: str, value: object) -> int:
+        try:
+            number = operator.index(value)  # type: ignore[arg-type]
+        except TypeError:
+            number = self.least - 1
+        if isinstance(value, bool) or not self.least <= number <= INT64_MAX:
+            wanted = f"an integer {'below 2**63' if number > INT64_MAX else f'>= {self.least}'}"
+            raise InputError(f"The {name!r} parameter of {model} must be {wanted}. Got {shown(value)}.")
+        return number
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """A parameter that is one of some words; for Annotated."""
+
+    words: tuple[str, ...]
+
+    def read(self, model: str, name: str, value: object) -> str:
+        if not isinstance(value, str) or value not in self.words:
+            known = f"one of: {', '.join(self.words)}"
+            raise InputError(f"The {name!r} parameter of {model} must be {known}. Got {shown(value)}.")
+        return value
+
+
+def _column(model: str, name: str, value: object) -> str:
+    if not isinstance(value, str) or not value:
+        raise InputError(f"The {name!r} parameter of {model} must name a column. Got {value!r}.")
+    return value
+
+
+Column = Annotated[str, Read(_column)]
+AtLeastOne = Annotated[int, Whole(1)]
+Confidence = Annotated[Number, Exact("a number > 0 and <= 1", lambda number: 0 < number <= 1)]
+Fractional = Annotated[Number, Exact("a number from 0 to 1", lambda number: 0 <= number <= 1)]
+Positive = Annotated[Number, Exact("a number > 0", lambda number: number > 0)]
+
+
+def read_parameters(instance: Any) -> None:
+    """Read the fields of a promise as their annotations say; what is left out stays None."""
+    kind: Any = type(instance)
+    for name, annotation in annotations_of(kind).items():
+        value = getattr(instance, name)
+        for mark in getattr(annotation, "__metadata__", ()):
+            if value is not None or getattr(kind, name, ...) is not None:
+                object.__setattr__(instance, name, mark.read(kind.__name__, name, value))
 
 
 def integers(numbers: np.ndarray, bound: int) -> np.ndarray:

@@ -15,6 +15,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ import numpy as np
 from kohort.data.baskets import Baskets
 from kohort.data.column import Column
 from kohort.errors import InputError, counted
-from kohort.problem.promises.exact import AtLeastOne, Confidence, at_most, plain, rounded_up
+from kohort.problem.promises.exact import AtLeastOne, Confidence, Read, at_most, plain, rounded_up
 from kohort.problem.promises.promise import Promise
 
 
@@ -37,12 +38,12 @@ class KmAnonymity(Promise):
     'up to 2 known items match at least 5 records'
     """
 
-    name: ClassVar[str] = "km-anonymity"
-    spec_key: ClassVar[str] = "m"
-    stops: ClassVar[str] = "finding the basket of a person by m of its items"
-    leaves: ClassVar[str] = "whoever knows more items, and learning an item that all these baskets have"
-    typical: ClassVar[str] = "m: 2, with k: 5"
-    only_counts: ClassVar[bool] = True
+    name = "km-anonymity"
+    spec_key = "m"
+    stops = "finding the basket of a person by m of its items"
+    leaves = "whoever knows more items, and learning an item that all these baskets have"
+    typical = "m: 2, with k: 5"
+    only_counts = True
     attribute = ""
     k: AtLeastOne
     m: AtLeastOne
@@ -97,10 +98,6 @@ class ItemInference(Promise):
     knows_sensitive: ClassVar[bool] = False
     sensitive: Sequence[str]
     m: int
-
-    @property
-    @abstractmethod
-    def asked(self) -> Fraction: ...
 
     @property
     def protected(self) -> str:
@@ -158,18 +155,12 @@ class ItemInference(Promise):
         return self.asked - Fraction(int(self.strict), self.asked.denominator * max(n_records, 1))
 
 
-@dataclass(frozen=True)
-class ItemTexts:
-    """A parameter that lists items, each once; for Annotated."""
-
-    or_none: bool = False
-
-    def read(self, model: str, name: str, value: object) -> tuple[str, ...]:
-        if isinstance(value, Sequence) and not isinstance(value, str):
-            texts = tuple(dict.fromkeys(value))
-            if (texts or self.or_none) and all(isinstance(text, str) and text for text in texts):
-                return texts
-        raise InputError(f"The {name!r} parameter of {model} must be a list of items, as texts.")
+def _items(model: str, name: str, value: object, *, least: int = 0) -> tuple[str, ...]:
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        texts = tuple(dict.fromkeys(value))
+        if len(texts) >= least and all(isinstance(text, str) and text for text in texts):
+            return texts
+    raise InputError(f"The {name!r} parameter of {model} must be a list of items, as texts.")
 
 
 @dataclass(frozen=True)
@@ -191,12 +182,13 @@ class ItemConfidence(ItemInference):
     'one known item that is not sensitive reveals no sensitive item with a confidence above 0.5'
     """
 
-    name: ClassVar[str] = "item-confidence"
-    spec_key: ClassVar[str] = "confidence"
-    stops: ClassVar[str] = "being sure of a sensitive item by m other items"
-    leaves: ClassVar[str] = "whoever knows sensitive items already"
-    typical: ClassVar[str] = "limit: 0.5"
-    sensitive: Annotated[Sequence[str], ItemTexts(or_none=True)] = ()
+    name = "item-confidence"
+    spec_key = "confidence"
+    stops = "being sure of a sensitive item by m other items"
+    leaves = "whoever knows sensitive items already"
+    typical = "limit: 0.5"
+    limited_by = "limit"
+    sensitive: Annotated[Sequence[str], Read(_items)] = ()
     limit: Confidence = 0
     m: AtLeastOne = 0
     attribute: str = ""
@@ -207,10 +199,6 @@ class ItemConfidence(ItemInference):
                 "ItemConfidence protects a list of items ('sensitive') or the values of a column "
                 "('attribute'). Name one of the two."
             )
-
-    @property
-    def asked(self) -> Fraction:
-        return Fraction(self.limit)
 
     def describe(self, *, classes: bool = False) -> str:
         """The promise in words, without a full stop: within `classes`."""
@@ -252,21 +240,18 @@ class RhoUncertainty(ItemInference):
     [((1, 0), '1'), ((0, 1), '1/2')]
     """
 
-    name: ClassVar[str] = "rho-uncertainty"
-    spec_key: ClassVar[str] = "uncertainty"
-    stops: ClassVar[str] = "being sure of a sensitive item by m items, other sensitive ones among them"
-    leaves: ClassVar[str] = "whoever knows more items"
-    typical: ClassVar[str] = "rho: 0.5"
-    strict: ClassVar[bool] = True
-    knows_sensitive: ClassVar[bool] = True
+    name = "rho-uncertainty"
+    spec_key = "uncertainty"
+    stops = "being sure of a sensitive item by m items, other sensitive ones among them"
+    leaves = "whoever knows more items"
+    typical = "rho: 0.5"
+    limited_by = "rho"
+    strict = True
+    knows_sensitive = True
     attribute = ""
-    sensitive: Annotated[Sequence[str], ItemTexts()]
+    sensitive: Annotated[Sequence[str], Read(partial(_items, least=1))]
     rho: Confidence
     m: AtLeastOne = 0
-
-    @property
-    def asked(self) -> Fraction:
-        return Fraction(self.rho)
 
     def describe(self, *, classes: bool = False) -> str:
         """The promise in words, without a full stop: within `classes`."""

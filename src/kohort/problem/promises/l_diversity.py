@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
@@ -20,21 +20,23 @@ from kohort.errors import InputError
 from kohort.problem.promises.counts import ClassCounts
 from kohort.problem.promises.exact import (
     Column,
+    Exact,
     Number,
     OneOf,
+    Whole,
     at_most,
-    exact_number,
     largest_ratio,
     product_at_least_one,
     readable,
     rounded_down,
     rounded_up,
-    whole_number,
 )
 from kohort.problem.promises.promise import NO_CONTEXT, Model, TallyRule, ValueContext
 
 CLOSE = 1e-9
 """Entropies nearer than this to the bound are compared without floating point."""
+_AT_LEAST_ONE = Exact("a number >= 1", lambda number: number >= 1)
+_ABOVE_ZERO = Exact("a number > 0", lambda number: number > 0)
 
 
 @dataclass(frozen=True)
@@ -53,31 +55,24 @@ class LDiversity(Model):
     "in every class the most frequent value of 'diagnosis' makes up at most 1/3"
     """
 
-    name: ClassVar[str] = "l-diversity"
-    spec_key: ClassVar[str] = "diversity"
-    stops: ClassVar[str] = "classes in which everybody, or nearly everybody, has the same sensitive value"
-    leaves: ClassVar[str] = "values that mean the same, and rare values that are frequent in a class"
-    typical: ClassVar[str] = "l: 3"
+    name = "l-diversity"
+    spec_key = "diversity"
+    stops = "classes in which everybody, or nearly everybody, has the same sensitive value"
+    leaves = "values that mean the same, and rare values that are frequent in a class"
+    typical = "l: 3"
     attribute: Column
     l: Number  # noqa: E741 (the name it has in every paper)
     kind: Annotated[str, OneOf(("frequency", "distinct", "entropy", "recursive"))] = "frequency"
     c: Number | None = None
 
     def check(self) -> None:
-        object.__setattr__(self, "l", self._checked_l())
-        object.__setattr__(self, "c", self._checked_c())
-
-    def _checked_l(self) -> Fraction:
-        if self.kind == "recursive":
-            return Fraction(whole_number("LDiversity", "l", self.l, least=2))
-        return exact_number("LDiversity", "l", self.l, "a number >= 1", lambda number: number >= 1)
-
-    def _checked_c(self) -> Fraction | None:
-        if self.kind == "recursive":
-            return exact_number("LDiversity", "c", self.c, "a number > 0", lambda number: number > 0)
-        if self.c is not None:
+        recursive = self.kind == "recursive"
+        read_l = Whole(2) if recursive else _AT_LEAST_ONE
+        object.__setattr__(self, "l", Fraction(read_l.read("LDiversity", "l", self.l)))
+        if recursive:
+            object.__setattr__(self, "c", _ABOVE_ZERO.read("LDiversity", "c", self.c))
+        elif self.c is not None:
             raise InputError("The 'c' parameter of LDiversity is for kind='recursive' only. Leave it out.")
-        return None
 
     @property
     def asked(self) -> Fraction:
@@ -110,20 +105,24 @@ class LDiversity(Model):
     def describe_for_people(self) -> str:
         return KINDS[self.kind].describe_for_people(self) or super().describe_for_people()
 
-    def _refusal(self, whole_table: ClassCounts, context: ValueContext) -> str:
-        return KINDS[self.kind].refusal(self, whole_table)
+    def _refusal(self, whole: ClassCounts, context: ValueContext) -> str:
+        return KINDS[self.kind].refusal(self, whole)
 
 
 class Kind(ABC):
-    """One meaning of 'well-represented'."""
+    """One meaning of 'well-represented'; `reached` is what a class has of that of which l is asked."""
 
     of_people: Literal["having", "spread"] = "having"
 
     @abstractmethod
     def holds(self, model: LDiversity, counts: ClassCounts) -> np.ndarray: ...
 
-    @abstractmethod
-    def gaps(self, model: LDiversity, counts: ClassCounts) -> tuple[np.ndarray, float]: ...
+    def gaps(self, model: LDiversity, counts: ClassCounts) -> tuple[np.ndarray, float]:
+        l = float(model.exact_l)  # noqa: E741
+        return l - self.reached(counts), l - 1
+
+    def reached(self, counts: ClassCounts) -> np.ndarray:
+        raise NotImplementedError
 
     def tally_rule(self, l: float) -> TallyRule | None:  # noqa: E741
         return None
@@ -131,12 +130,12 @@ class Kind(ABC):
     @abstractmethod
     def describe(self, model: LDiversity) -> str: ...
 
-    def describe_for_people(self, model: LDiversity) -> str | None:
-        """The promise in words where people are counted; None: as it is, with everybody spread evenly."""
-        return None
+    def describe_for_people(self, model: LDiversity) -> str:
+        """The promise in words where people are counted; empty: as it is, with everybody spread evenly."""
+        return ""
 
     @abstractmethod
-    def refusal(self, model: LDiversity, whole_table: ClassCounts) -> str: ...
+    def refusal(self, model: LDiversity, whole: ClassCounts) -> str: ...
 
 
 class Frequency(Kind):
@@ -145,9 +144,8 @@ class Frequency(Kind):
     def holds(self, model: LDiversity, counts: ClassCounts) -> np.ndarray:
         return at_most(counts.largest, model.exact_l.numerator, counts.sizes, model.exact_l.denominator)
 
-    def gaps(self, model: LDiversity, counts: ClassCounts) -> tuple[np.ndarray, float]:
-        l = float(model.exact_l)  # noqa: E741
-        return l - counts.sizes / counts.largest, l - 1
+    def reached(self, counts: ClassCounts) -> np.ndarray:
+        return counts.sizes / counts.largest
 
     def tally_rule(self, l: float) -> TallyRule:  # noqa: E741
         return TallyRule("most", 1 / l)
@@ -160,8 +158,8 @@ class Frequency(Kind):
         share = readable(1 / model.exact_l)
         return f"in every class at most {share} of the people have the same value of {model.attribute!r}"
 
-    def refusal(self, model: LDiversity, whole_table: ClassCounts) -> str:
-        share = largest_ratio(whole_table.largest, whole_table.sizes)
+    def refusal(self, model: LDiversity, whole: ClassCounts) -> str:
+        share = largest_ratio(whole.largest, whole.sizes)
         return (
             f"l = {readable(model.exact_l)} is impossible: the most frequent value of {model.attribute!r} "
             f"makes up {rounded_up(share)} of all records, so l can be at most {rounded_down(1 / share)}"
@@ -184,11 +182,10 @@ class Distinct(Kind):
     def describe(self, model: LDiversity) -> str:
         return f"every class has at least {math.ceil(model.exact_l)} different values of {model.attribute!r}"
 
-    def describe_for_people(self, model: LDiversity) -> str:
-        return self.describe(model)
+    describe_for_people = describe
 
-    def refusal(self, model: LDiversity, whole_table: ClassCounts) -> str:
-        best = int(whole_table.distinct.min())
+    def refusal(self, model: LDiversity, whole: ClassCounts) -> str:
+        best = int(whole.distinct.min())
         return (
             f"l = {readable(model.exact_l)} is impossible: {model.attribute!r} has {best} different values "
             f"in the whole table, so l can be at most {best}"
@@ -212,9 +209,8 @@ class Entropy(Kind):
             holds[i] = decided[cells]
         return holds
 
-    def gaps(self, model: LDiversity, counts: ClassCounts) -> tuple[np.ndarray, float]:
-        l = float(model.exact_l)  # noqa: E741
-        return l - np.exp(_entropies(counts)), l - 1
+    def reached(self, counts: ClassCounts) -> np.ndarray:
+        return np.exp(_entropies(counts))
 
     def tally_rule(self, l: float) -> TallyRule:  # noqa: E741
         return TallyRule("entropy", math.log(l))
@@ -223,8 +219,8 @@ class Entropy(Kind):
         bound = f"log({readable(model.exact_l)})"
         return f"in every class the entropy of {model.attribute!r} is at least {bound}"
 
-    def refusal(self, model: LDiversity, whole_table: ClassCounts) -> str:
-        best = rounded_down(Fraction(math.exp(_entropies(whole_table).min())))
+    def refusal(self, model: LDiversity, whole: ClassCounts) -> str:
+        best = rounded_down(Fraction(math.exp(_entropies(whole).min())))
         return (
             f"l = {readable(model.exact_l)} is impossible: with the entropy of {model.attribute!r} in the "
             f"whole table, l can be at most {best}"
@@ -248,8 +244,7 @@ def _lowest_terms(count: np.ndarray) -> tuple[int, ...]:
 def _entropy_reaches(cells: Sequence[int], l: Fraction) -> bool:  # noqa: E741
     """Whether the entropy is at least log(l): n^n >= l^n * product of c^c."""
     n = sum(cells)
-    equal_cells = Counter(cells).items()
-    values = [(count, -count * times) for count, times in equal_cells]
+    values = [(count, -count * times) for count, times in Counter(cells).items()]
     return product_at_least_one([(n, n), (l.denominator, n), (l.numerator, -n), *values])
 
 
@@ -273,28 +268,26 @@ class Recursive(Kind):
             "frequent together"
         )
 
-    def refusal(self, model: LDiversity, whole_table: ClassCounts) -> str:
-        tails = _tails(whole_table, int(model.exact_l))
+    def refusal(self, model: LDiversity, whole: ClassCounts) -> str:
+        tails = _tails(whole, int(model.exact_l))
         if not tails.all():
-            return Distinct().refusal(model, whole_table)
+            return Distinct().refusal(model, whole)
         return (
             f"c = {readable(model.asked)} with l = {readable(model.exact_l)} is impossible: with the values "
             f"of {model.attribute!r} in the whole table, c must be above "
-            f"{rounded_up(largest_ratio(whole_table.largest, tails))}"
+            f"{rounded_up(largest_ratio(whole.largest, tails))}"
         )
 
 
 def _tails(counts: ClassCounts, l: int) -> np.ndarray:  # noqa: E741
     """The records of each class without those of its l - 1 most frequent values."""
-    order = np.lexsort((-_ranks(counts.count), counts.class_of))
+    ranks = counts.count
+    if ranks.dtype == object:  # Python's integers
+        ranks = np.unique(ranks, return_inverse=True)[1]
+    order = np.lexsort((-ranks, counts.class_of))
     rank = np.arange(len(order)) - np.repeat(counts.starts, counts.distinct)
     in_tail = np.where(rank >= l - 1, counts.count[order], 0)
     return np.add.reduceat(in_tail, counts.starts)
-
-
-def _ranks(count: np.ndarray) -> np.ndarray:
-    """Numbers in the order of the counts, which may be Python's integers."""
-    return count if count.dtype != object else np.unique(count, return_inverse=True)[1]
 
 
 KINDS: dict[str, Kind] = {

@@ -14,13 +14,14 @@ import numpy as np
 
 from kohort.data.column import number_of, unsigned_zero
 from kohort.errors import InputError, InternalError
+from kohort.parameters import check_parameters
 from kohort.problem.promises.counts import ClassCounts
-from kohort.problem.promises.exact import plain, read_parameters
+from kohort.problem.promises.exact import Read, plain, read_parameters
 from kohort.tables.memory import MemoryTable
 from kohort.tables.table import Table
 
 if TYPE_CHECKING:
-    from kohort.problem.sensitive import SensitiveAttribute
+    from kohort.problem.units import SensitiveAttribute
 
 NEAR = 1e-9
 """Gaps nearer than this to 0 are compared with 0 without floating point."""
@@ -31,6 +32,7 @@ class Promise(ABC):
 
     spec_key                its key under `privacy` in the spec
     only_counts             it looks at how many records are in a class and not at sensitive values
+    limited_by              the parameter that is its limit: see `asked`
     attribute               the sensitive column that it is about; empty: it is about none
     stops, leaves, typical  for `kohort models`: what the promise stops, what it leaves open, a usual value
     """
@@ -41,14 +43,21 @@ class Promise(ABC):
     leaves: ClassVar[str]
     typical: ClassVar[str]
     only_counts: ClassVar[bool] = False
+    limited_by: ClassVar[str] = ""
     attribute: str
 
     def __post_init__(self) -> None:
         read_parameters(self)
         self.check()
+        check_parameters(self, say=f"The {{name!r}} parameter of {type(self).__name__}")
 
     def check(self) -> None:  # noqa: B027
         """Raise InputError for parameters that do not go together."""
+
+    @property
+    def asked(self) -> Fraction:
+        """The limit that is asked for, exactly."""
+        return Fraction(getattr(self, self.limited_by))
 
     @abstractmethod
     def describe(self) -> str:
@@ -149,8 +158,6 @@ class Model(Promise):
     compares_with_whole_table  whether a class keeps it depends on all records that are published
     by_sampling                it is kept by a mechanism of its own, which draws records at random
     of_table                   it looks at the labels of all classes, or at a population: see `TableModel`
-    of_people                  where people have several records: how it looks at the people of a class, see
-                               `counts`
     """
 
     bounds_shares: ClassVar[bool] = False
@@ -183,12 +190,12 @@ class Model(Promise):
 
     @property
     def of_people(self) -> Literal["having", "spread"]:
-        """How the people of a class are counted by value: those who have it, or spread over their records."""
+        """How the people of a class are counted by value, where they have several records: see `counts`."""
         return "having"
 
-    @abstractmethod
     def holds(self, counts: ClassCounts, context: ValueContext = NO_CONTEXT) -> np.ndarray:
         """For each class, whether it keeps the rule; decided exactly."""
+        raise InternalError(f"{self.name} is a promise about a whole table, not about single classes.")
 
     def deficit(self, counts: ClassCounts, context: ValueContext = NO_CONTEXT) -> np.ndarray:
         """For each class how far it is from keeping the rule: 0 if it keeps it, and 1 at most.
@@ -229,17 +236,32 @@ class Model(Promise):
         None when the whole table, as a single class, keeps it. For a model that survives unions this is the
         exact answer: if there were valid classes, their union, the whole table, would be valid, too.
         """
-        if self.holds(whole_table, context).all():
-            return None
-        return self._refusal(whole_table, context)
+        holds = self.holds(whole_table, context).all()
+        return None if holds else self._refusal(whole_table, context)
 
     @abstractmethod
-    def _refusal(self, whole_table: ClassCounts, context: ValueContext) -> str: ...
+    def _refusal(self, whole: Any, context: ValueContext) -> str:
+        """Why all records as one class do not keep it, and what is possible."""
 
 
 def context_of(model: Model, sensitive: Mapping[str, SensitiveAttribute]) -> ValueContext:
     """What the model needs to know of its sensitive column, which is one of these."""
     return sensitive[model.attribute].context if model.attribute else NO_CONTEXT
+
+
+class ComparedModel(Model):
+    """A model that compares the values of a class with those of the whole table."""
+
+    compares_with_whole_table = True
+
+    @property
+    def of_people(self) -> Literal["having", "spread"]:
+        return "spread"
+
+    def _overall(self, counts: ClassCounts, context: ValueContext) -> np.ndarray:
+        if len(context.overall) != counts.n_values or (counts.n_classes and not context.overall.any()):
+            raise InternalError(f"The counts of {self.attribute!r} in the whole table are needed.")
+        return context.overall
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,7 +297,7 @@ class TableModel(Model):
     algorithms meet those that have an `enough_k`, by a search for a k.
     """
 
-    of_table: ClassVar[bool] = True
+    of_table = True
     attribute = ""
 
     @abstractmethod
@@ -284,16 +306,7 @@ class TableModel(Model):
 
     def refusal_in(self, whole: LabelledClasses) -> str | None:
         """Why no recoding can keep the promise, and what is possible; None if all records as one class do."""
-        return None if self.holds_in(whole).all() else self._refusal_in(whole)
-
-    @abstractmethod
-    def _refusal_in(self, whole: LabelledClasses) -> str: ...
-
-    def holds(self, counts: ClassCounts, context: ValueContext = NO_CONTEXT) -> np.ndarray:
-        raise InternalError(f"{self.name} is a promise about a whole table, not about single classes.")
-
-    def _refusal(self, whole_table: ClassCounts, context: ValueContext) -> str:
-        raise InternalError(f"{self.name} is a promise about a whole table, not about single classes.")
+        return None if self.holds_in(whole).all() else self._refusal(whole, NO_CONTEXT)
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,20 +320,16 @@ class Population:
         return self.name
 
 
-@dataclass(frozen=True)
-class PopulationGiven:
-    """A parameter that is the name of a file, or a table; for Annotated."""
-
-    def read(self, model: str, name: str, value: Any) -> str | Population:
-        if isinstance(value, Population) or (isinstance(value, str) and value):
-            return value
-        try:
-            if value is not None and not isinstance(value, str):
-                return Population(MemoryTable(value), "a table in memory")
-        except InputError:
-            pass
-        raise InputError(f"The {name!r} parameter of {model} must name a file, or be a table.")
+def _population(model: str, name: str, value: Any) -> str | Population:
+    if isinstance(value, Population) or (isinstance(value, str) and value):
+        return value
+    try:
+        if value is not None and not isinstance(value, str):
+            return Population(MemoryTable(value), "a table in memory")
+    except InputError:
+        pass
+    raise InputError(f"The {name!r} parameter of {model} must name a file, or be a table.")
 
 
-PopulationSource = Annotated[Any, PopulationGiven()]
+PopulationSource = Annotated[Any, Read(_population)]
 """A file that has not been read yet, by its name; a `Population`; or a table of pandas, Polars or PyArrow."""

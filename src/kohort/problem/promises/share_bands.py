@@ -12,11 +12,10 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache
 from math import inf
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated
 
 import numpy as np
 
-from kohort.errors import InternalError
 from kohort.problem.promises.counts import ClassCounts
 from kohort.problem.promises.exact import (
     INT64_MAX,
@@ -29,24 +28,18 @@ from kohort.problem.promises.exact import (
     readable,
     rounded_up,
 )
-from kohort.problem.promises.promise import NEAR, NO_CONTEXT, Model, TallyRule, ValueContext
+from kohort.problem.promises.promise import NEAR, NO_CONTEXT, ComparedModel, TallyRule, ValueContext
 
 Ratios = tuple[np.ndarray, np.ndarray]
 """Per cell of a class, the share of its value there over that in the table: numerator and denominator."""
 
 
-class ShareBand(Model):
+class ShareBand(ComparedModel):
     """A rule of the form: in every class, the share of each value lies between two limits of its own.
 
     The limits follow from the share of the value in the whole table. Such a rule survives unions: the share
     in a union lies between the shares in its parts.
     """
-
-    compares_with_whole_table: ClassVar[bool] = True
-
-    @property
-    def of_people(self) -> Literal["having", "spread"]:
-        return "spread"
 
     @abstractmethod
     def band(self, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -67,11 +60,6 @@ class ShareBand(Model):
         outside = np.maximum(share - above, 0.0) + np.maximum(below - share, 0.0) - below
         return np.add.reduceat(outside, counts.starts) + low.sum(), 1.0
 
-    def _overall(self, counts: ClassCounts, context: ValueContext) -> np.ndarray:
-        if len(context.overall) != counts.n_values or (counts.n_classes and not context.overall.any()):
-            raise InternalError(f"The counts of {self.attribute!r} in the whole table are needed.")
-        return context.overall
-
     def _ratios(self, counts: ClassCounts, context: ValueContext) -> Ratios:
         """(c / n) / (q / N) of each cell, in whole numbers."""
         overall = self._overall(counts, context)
@@ -80,10 +68,6 @@ class ShareBand(Model):
         kind = np.int64 if bound <= INT64_MAX else object
         sizes = counts.sizes.astype(kind)[counts.class_of]
         return counts.count.astype(kind) * total, overall.astype(kind)[counts.value_of] * sizes
-
-    def _lacks_values(self, counts: ClassCounts, context: ValueContext) -> np.ndarray:
-        """Per class whether a value of the whole table does not occur in it."""
-        return counts.distinct < int(np.count_nonzero(self._overall(counts, context)))
 
 
 DIGITS = 60
@@ -102,20 +86,15 @@ class BetaLikeness(ShareBand):
     "in every class the share of each value of 'diagnosis' exceeds that in the whole table by at most 2 times"
     """
 
-    name: ClassVar[str] = "beta-likeness"
-    spec_key: ClassVar[str] = "likeness"
-    stops: ClassVar[str] = "learning that a value is much likelier in a class than in the whole table"
-    leaves: ClassVar[str] = (
-        "learning that somebody does not have a value, and finding a record: ask for k as well"
-    )
-    typical: ClassVar[str] = "beta: 2"
+    name = "beta-likeness"
+    spec_key = "likeness"
+    stops = "learning that a value is much likelier in a class than in the whole table"
+    leaves = "learning that somebody does not have a value, and finding a record: ask for k as well"
+    typical = "beta: 2"
+    limited_by = "beta"
     attribute: Column
     beta: Positive
     kind: Annotated[str, OneOf(("basic", "enhanced"))] = "basic"
-
-    @property
-    def asked(self) -> Fraction:
-        return Fraction(self.beta)
 
     def holds(self, counts: ClassCounts, context: ValueContext = NO_CONTEXT) -> np.ndarray:
         if not counts.n_classes:
@@ -185,21 +164,14 @@ class DeltaDisclosure(ShareBand):
     "in every class each value of 'diagnosis' is less than 2**1 times likelier or rarer than in the table"
     """
 
-    name: ClassVar[str] = "delta-disclosure"
-    spec_key: ClassVar[str] = "disclosure"
-    stops: ClassVar[str] = (
-        "learning that a value is much likelier, or less likely, in a class than in the table"
-    )
-    leaves: ClassVar[str] = (
-        "what the whole table says about everybody, and finding a record: ask for k as well"
-    )
-    typical: ClassVar[str] = "delta: 1"
+    name = "delta-disclosure"
+    spec_key = "disclosure"
+    stops = "learning that a value is much likelier, or less likely, in a class than in the table"
+    leaves = "what the whole table says about everybody, and finding a record: ask for k as well"
+    typical = "delta: 1"
+    limited_by = "delta"
     attribute: Column
     delta: Positive
-
-    @property
-    def asked(self) -> Fraction:
-        return Fraction(self.delta)
 
     def holds(self, counts: ClassCounts, context: ValueContext = NO_CONTEXT) -> np.ndarray:
         if not counts.n_classes:
@@ -210,8 +182,11 @@ class DeltaDisclosure(ShareBand):
         decided = cache(self._ratio_within)
         for cell in np.flatnonzero(np.abs(margin) < NEAR):
             within[cell] = decided(Fraction(int(top[cell]), int(bottom[cell])))
-        holds = np.logical_and.reduceat(within, counts.starts)
-        return holds & ~self._lacks_values(counts, context)
+        return np.logical_and.reduceat(within, counts.starts) & ~self._lacks_values(counts, context)
+
+    def _lacks_values(self, counts: ClassCounts, context: ValueContext) -> np.ndarray:
+        """Per class whether a value of the whole table does not occur in it."""
+        return counts.distinct < int(np.count_nonzero(self._overall(counts, context)))
 
     def _ratio_within(self, ratio: Fraction) -> bool:
         """Whether 2**-delta < ratio < 2**delta."""

@@ -15,12 +15,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, floor, log
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 
 from kohort.errors import InputError, percent
-from kohort.parameters import shown
 from kohort.problem.promises.counts import ClassCounts
 from kohort.problem.promises.exact import AtLeastOne, Exact, Number, OneOf, readable
 from kohort.problem.promises.promise import NO_CONTEXT, Model, ValueContext
@@ -34,12 +33,12 @@ class KAnonymity(Model):
     array([False,  True,  True])
     """
 
-    name: ClassVar[str] = "k-anonymity"
-    spec_key: ClassVar[str] = "k"
-    only_counts: ClassVar[bool] = True
-    stops: ClassVar[str] = "finding the record of a person by what one knows about them"
-    leaves: ClassVar[str] = "learning what all records of a class share"
-    typical: ClassVar[str] = "k: 5 inside an office, 10 to 20 for the public"
+    name = "k-anonymity"
+    spec_key = "k"
+    only_counts = True
+    stops = "finding the record of a person by what one knows about them"
+    leaves = "learning what all records of a class share"
+    typical = "k: 5 inside an office, 10 to 20 for the public"
     attribute = ""
     k: AtLeastOne
 
@@ -97,12 +96,12 @@ class RiskLimit(Model):
     (12, 11)
     """
 
-    name: ClassVar[str] = "risk-limit"
-    spec_key: ClassVar[str] = "risk"
-    only_counts: ClassVar[bool] = True
-    stops: ClassVar[str] = "finding the record of a person more often than a stated limit allows"
-    leaves: ClassVar[str] = "learning what all records of a class share"
-    typical: ClassVar[str] = "limit: 0.09"
+    name = "risk-limit"
+    spec_key = "risk"
+    only_counts = True
+    stops = "finding the record of a person more often than a stated limit allows"
+    leaves = "learning what all records of a class share"
+    typical = "limit: 0.09"
     attribute = ""
     limit: Annotated[Number, _RISK]
     of: Annotated[str, OneOf(("maximum", "average"))] = "maximum"
@@ -112,16 +111,14 @@ class RiskLimit(Model):
     share: Annotated[Number | None, Exact("above 0 and below 1", lambda x: 0 < x < 1)] = None
 
     def check(self) -> None:
-        if not isinstance(self.strict, bool):
-            raise InputError(
-                f"The 'strict' parameter of RiskLimit must be true or false. Got {shown(self.strict)}."
-            )
-        if (self.against == "population") != (self.sampling_fraction is not None):
+        if self.against == "population" and self.sampling_fraction is None:
             raise InputError(
                 "A risk limit against the population needs the 'sampling_fraction': the share of the "
                 "population that the table holds."
-                if self.sampling_fraction is None
-                else "'sampling_fraction' is for a risk limit against the population: leave it out, or say "
+            )
+        if self.against == "sample" and self.sampling_fraction is not None:
+            raise InputError(
+                "'sampling_fraction' is for a risk limit against the population: leave it out, or say "
                 "against: population."
             )
         if self.share is not None and self.of == "average":
@@ -150,8 +147,7 @@ class RiskLimit(Model):
     def least_class(self) -> int:
         """The smallest class whose own risk is within the limit."""
         if self.against == "population":
-            assert isinstance(self.sampling_fraction, Fraction)
-            return _least_size(float(self.highest), float(self.sampling_fraction), strict=self.strict)
+            return _least_size(float(self.highest), self._sampled, strict=self.strict)
         return floor(1 / self.highest) + 1 if self.strict else ceil(1 / self.highest)
 
     @property
@@ -197,9 +193,13 @@ class RiskLimit(Model):
         return float((self._risks(counts.sizes) * counts.sizes).sum() / n)
 
     def _risks(self, sizes: np.ndarray) -> np.ndarray:
-        """The estimated risk of each class against the population."""
-        assert isinstance(self.sampling_fraction, Fraction)
-        return expected_risk(np.asarray(sizes, dtype=np.int64), float(self.sampling_fraction))
+        """The estimated risk of each class against the population: the expectation of 1 / F."""
+        distinct, place = np.unique(sizes, return_inverse=True)
+        return np.array([expected_risk(int(size), self._sampled) for size in distinct])[place]
+
+    @property
+    def _sampled(self) -> float:
+        return float(Fraction(self.sampling_fraction or 1))
 
     def _gaps(self, counts: ClassCounts, context: ValueContext) -> tuple[np.ndarray, float]:
         if self.of_whole_table:
@@ -233,30 +233,27 @@ class RiskLimit(Model):
 _ENOUGH = 1e-16  # terms below this part of the sum do not change it
 
 
-def expected_risk(sizes: np.ndarray, fraction: float) -> np.ndarray:
-    """The expectation of 1 / F for classes of these sizes in a sample of this fraction of the population."""
-    distinct, place = np.unique(sizes, return_inverse=True)
-    return np.array([_of_size(int(size), fraction) for size in distinct])[place]
-
-
 def _least_size(limit: float, fraction: float, *, strict: bool) -> int:
     """The smallest class whose expected risk is within the limit; the risk falls as classes grow."""
     low, high = 0, 1
-    while not _within(_of_size(high, fraction), limit, strict):
+
+    def fails(size: int) -> bool:
+        risk = expected_risk(size, fraction)
+        return risk >= limit if strict else risk > limit
+
+    while fails(high):
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if _within(_of_size(middle, fraction), limit, strict) else (middle, high)
+        low, high = (middle, high) if fails(middle) else (low, middle)
     return high
 
 
-def _within(risk: float, limit: float, strict: bool) -> bool:
-    return risk < limit if strict else risk <= limit
-
-
 @lru_cache(maxsize=4096)
-def _of_size(size: int, p: float) -> float:
-    """p times the integral of u^(f - 1) / (p + q u) over u from 0 to 1, which equals the expectation.
+def expected_risk(size: int, p: float) -> float:
+    """The expectation of 1 / F for a class of this size in a sample of the share p of the population.
+
+    It equals p times the integral of u^(f - 1) / (p + q u) over u from 0 to 1.
 
     By a recursion in f where it is stable (p at most a half) and f is small, else by a series whose terms
     shrink at least as fast as the powers of q f / (f + 1).

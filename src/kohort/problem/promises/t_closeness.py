@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import partial
-from typing import Annotated, ClassVar, Literal, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from kohort.errors import InputError, InternalError
+from kohort.errors import InputError
 from kohort.problem.promises.counts import ClassCounts
 from kohort.problem.promises.exact import (
     Column,
@@ -26,13 +25,7 @@ from kohort.problem.promises.exact import (
     readable,
     rounded_up,
 )
-from kohort.problem.promises.promise import (
-    NO_CONTEXT,
-    Model,
-    TallyRule,
-    ValueContext,
-    ValueTree,
-)
+from kohort.problem.promises.promise import NO_CONTEXT, ComparedModel, TallyRule, ValueContext, ValueTree
 
 CELLS_AT_ONCE = 1_000_000
 """Keeps the working memory near 100 MB."""
@@ -46,7 +39,7 @@ class Distances(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TCloseness(Model):
+class TCloseness(ComparedModel):
     """In every class, the distribution of a sensitive attribute lies within t of the whole table's.
 
     distance : the earth mover's distance, where moving a share from one value to another costs
@@ -55,31 +48,19 @@ class TCloseness(Model):
         hierarchical : the height of their lowest common ancestor over the height of the root
     """
 
-    name: ClassVar[str] = "t-closeness"
-    spec_key: ClassVar[str] = "closeness"
-    stops: ClassVar[str] = "learning much about a sensitive value by knowing somebody's class"
-    leaves: ClassVar[str] = (
-        "a rare value that becomes many times likelier; finding a record: ask for k as well"
-    )
-    typical: ClassVar[str] = "t: 0.2"
-    compares_with_whole_table: ClassVar[bool] = True
+    name = "t-closeness"
+    spec_key = "closeness"
+    stops = "learning much about a sensitive value by knowing somebody's class"
+    leaves = "a rare value that becomes many times likelier; finding a record: ask for k as well"
+    typical = "t: 0.2"
+    limited_by = "t"
     attribute: Column
     t: Fractional
     distance: Annotated[str, OneOf(("equal", "ordered", "hierarchical"))] = "equal"
 
-    @property
-    def of_people(self) -> Literal["having", "spread"]:
-        return "spread"
-
-    @property
-    def asked(self) -> Fraction:
-        return Fraction(self.t)
-
     def holds(self, counts: ClassCounts, context: ValueContext = NO_CONTEXT) -> np.ndarray:
-        distances = self._distances(counts, context)
-        return at_most(
-            distances.numerator, self.asked.denominator, distances.denominator, self.asked.numerator
-        )
+        far, most = self._distances(counts, context), self.asked
+        return at_most(far.numerator, most.denominator, far.denominator, most.numerator)
 
     def _gaps(self, counts: ClassCounts, context: ValueContext) -> tuple[np.ndarray, float]:
         numerator, denominator = self._distances(counts, context)
@@ -87,8 +68,7 @@ class TCloseness(Model):
         return (numerator / denominator).astype(float) - t, 1 - t
 
     def _distances(self, counts: ClassCounts, context: ValueContext) -> Distances:
-        if len(context.overall) != counts.n_values or (counts.n_classes and not context.overall.any()):
-            raise InternalError(f"The counts of {self.attribute!r} in the whole table are needed.")
+        self._overall(counts, context)  # refused without it
         distance = self._distance(context)
         parts = [distance(piece) for piece in counts.pieces(CELLS_AT_ONCE)]
         nothing = Distances(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
 from math import comb
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from kohort.problem.promises.exact import (
     rounded_down,
     rounded_up,
 )
-from kohort.problem.promises.promise import LabelledClasses, PopulationSource, TableModel
+from kohort.problem.promises.promise import LabelledClasses, PopulationSource, TableModel, ValueContext
 from kohort.problem.uniqueness import estimated_uniqueness
 
 MOST_COMBINATIONS = 100_000
@@ -44,13 +44,11 @@ class KnownColumns(TableModel):
     'every combination of published values in at most 3 columns is that of at least 5 records'
     """
 
-    name: ClassVar[str] = "known-columns"
-    spec_key: ClassVar[str] = "known"
-    stops: ClassVar[str] = (
-        "finding the record of a person by any few facts about them, in a table with many columns"
-    )
-    leaves: ClassVar[str] = "whoever knows more columns than that"
-    typical: ClassVar[str] = "known: 3, with k: 5"
+    name = "known-columns"
+    spec_key = "known"
+    stops = "finding the record of a person by any few facts about them, in a table with many columns"
+    leaves = "whoever knows more columns than that"
+    typical = "known: 3, with k: 5"
     k: AtLeastOne
     known: AtLeastOne
 
@@ -84,7 +82,7 @@ class KnownColumns(TableModel):
         columns = "any one column" if self.known == 1 else f"at most {self.known} columns"
         return f"every combination of published values in {columns} is that of at least {self.k} records"
 
-    def _refusal_in(self, whole: LabelledClasses) -> str:
+    def _refusal(self, whole: LabelledClasses, context: ValueContext) -> str:
         n = int(whole.sizes.sum())
         return f"k = {self.k} is impossible: the table has {n} records, so k can be at most {n}"
 
@@ -107,11 +105,11 @@ class KMap(TableModel):
     'every class fits at least 5 people of the population'
     """
 
-    name: ClassVar[str] = "k-map"
-    spec_key: ClassVar[str] = "k_map"
-    stops: ClassVar[str] = "finding the record of a person, by somebody who does not know who is in the table"
-    leaves: ClassVar[str] = "whoever knows that a person is in the table: ask for k instead"
-    typical: ClassVar[str] = "k: 5"
+    name = "k-map"
+    spec_key = "k_map"
+    stops = "finding the record of a person, by somebody who does not know who is in the table"
+    leaves = "whoever knows that a person is in the table: ask for k instead"
+    typical = "k: 5"
     population: PopulationSource
     k: AtLeastOne
 
@@ -125,7 +123,7 @@ class KMap(TableModel):
     def describe(self) -> str:
         return f"every class fits at least {self.k} people of the population"
 
-    def _refusal_in(self, whole: LabelledClasses) -> str:
+    def _refusal(self, whole: LabelledClasses, context: ValueContext) -> str:
         n = int(whole.known_people.sum())
         return f"k = {self.k} of k-map is impossible: the population has {n} people, so k can be at most {n}"
 
@@ -143,12 +141,13 @@ class DeltaPresence(TableModel):
     'everybody in the population is in the table with a chance from 0 to 0.5'
     """
 
-    name: ClassVar[str] = "delta-presence"
-    spec_key: ClassVar[str] = "presence"
-    compares_with_whole_table: ClassVar[bool] = True
-    stops: ClassVar[str] = "learning that a person is in the table at all, or that they are not"
-    leaves: ClassVar[str] = "what is learnt about those who are known to be in it"
-    typical: ClassVar[str] = "at_most: 0.5"
+    name = "delta-presence"
+    spec_key = "presence"
+    compares_with_whole_table = True
+    stops = "learning that a person is in the table at all, or that they are not"
+    leaves = "what is learnt about those who are known to be in it"
+    typical = "at_most: 0.5"
+    limited_by = "at_most"
     population: PopulationSource
     at_least: Fractional = 0
     at_most: Fractional = 1
@@ -156,10 +155,6 @@ class DeltaPresence(TableModel):
     def check(self) -> None:
         if Fraction(self.at_least) > Fraction(self.at_most):
             raise InputError("'at_least' of DeltaPresence must not be above 'at_most'.")
-
-    @property
-    def asked(self) -> Fraction:
-        return Fraction(self.at_most)
 
     @property
     def _floor(self) -> Fraction:
@@ -178,7 +173,7 @@ class DeltaPresence(TableModel):
             f"{readable(self._floor)} to {readable(self.asked)}"
         )
 
-    def _refusal_in(self, whole: LabelledClasses) -> str:
+    def _refusal(self, whole: LabelledClasses, context: ValueContext) -> str:
         share = Fraction(int(whole.sizes.sum()), max(int(whole.known_people.sum()), 1))
         limits = f"at_most must be at least {rounded_up(share)}"
         if share <= self.asked:
@@ -202,26 +197,22 @@ class PopulationUniqueness(TableModel):
     'by estimate (auto), at most 0.01 of the population is unique in it'
     """
 
-    name: ClassVar[str] = "population-uniqueness"
-    spec_key: ClassVar[str] = "uniqueness"
-    stops: ClassVar[str] = "most matches with a register of the population from being certain"
-    leaves: ClassVar[str] = "everything about those who remain unique; it is an estimate"
-    typical: ClassVar[str] = "share: 0.01"
+    name = "population-uniqueness"
+    spec_key = "uniqueness"
+    stops = "most matches with a register of the population from being certain"
+    leaves = "everything about those who remain unique; it is an estimate"
+    typical = "share: 0.01"
+    limited_by = "share"
     share: Fractional
     sampling_fraction: Confidence
     estimate: Annotated[str, OneOf(("auto", "pitman", "zayatz"))] = "auto"
-
-    @property
-    def asked(self) -> Fraction:
-        return Fraction(self.share)
 
     @property
     def survives_unions(self) -> bool:
         return False  # an estimate may rise where classes grow
 
     def holds_in(self, table: LabelledClasses) -> np.ndarray:
-        kept = self._estimated(table) <= float(self.asked)
-        return np.full(len(table.sizes), kept)
+        return np.full(len(table.sizes), self._estimated(table) <= float(self.asked))
 
     def _estimated(self, table: LabelledClasses) -> float:
         sizes, times = np.unique(table.sizes, return_counts=True)
@@ -233,7 +224,7 @@ class PopulationUniqueness(TableModel):
             f"by estimate ({self.estimate}), at most {readable(self.asked)} of the population is unique in it"
         )
 
-    def _refusal_in(self, whole: LabelledClasses) -> str:
+    def _refusal(self, whole: LabelledClasses, context: ValueContext) -> str:
         best = self._estimated(whole)
         return (
             f"a population uniqueness of {readable(self.asked)} is impossible: with all records alike the "

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +19,7 @@ from kohort.job.public import public_version, two_digits
 from kohort.problem.promises import RiskLimit
 from kohort.report.asked import Version, check_page, check_version
 from kohort.report.columns import attribute_facts, published_values
-from kohort.report.dossier import chapters as of_release
-from kohort.report.dossier import risk_chapters as of_risk
-from kohort.report.dossier.chapters import CHAPTERS, Chapter, sources_parts
+from kohort.report.dossier.chapters import CHAPTERS, WORDS
 from kohort.report.facts import page_facts
 from kohort.report.html import about_rows, page_templates, page_title, write_page
 from kohort.report.public_facts import NO_UTILITY, public_certificate, public_risk, some
@@ -36,8 +33,6 @@ from kohort.utility import measure_utility
 from kohort.utility.model_overlap import model_overlap, number_overlap
 
 if TYPE_CHECKING:
-    from jinja2 import Template
-
     from kohort.release.release import Release
 
 
@@ -189,38 +184,17 @@ def write_dossier(release: Release, path: str | Path, **options: Any) -> dict[st
     return facts
 
 
-_PARTS = {
-    "summary": of_release.summary_parts,
-    "context": of_release.context_parts,
-    "data": of_release.data_parts,
-    "threats": of_risk.threats_parts,
-    "method": of_release.method_parts,
-    "risk": of_risk.risk_parts,
-    "knowledge": of_risk.knowledge_parts,
-    "tests": of_risk.tests_parts,
-    "utility": of_release.utility_parts,
-    "governance": of_release.governance_parts,
-    "review": of_release.review_parts,
-    "reproduce": of_release.reproduce_parts,
-}
-
-
-def chapters(facts: dict[str, Any]) -> list[Chapter]:
+def chapters(facts: dict[str, Any]) -> list[dict[str, Any]]:
     """The chapters in their order; those that have nothing to say are left out."""
-    found: list[Chapter] = []
-    for name, about in CHAPTERS.items():
-        parts = sources_parts(facts, found) if name == "sources" else _PARTS[name](facts)
-        found += [Chapter(name, **about, parts=parts)] if parts else []
-    return found
+    return [
+        {"name": name, **about}
+        for name, about in CHAPTERS.items()
+        if name != "knowledge" or facts["knowledge"] is not None
+    ]
 
 
 def dossier_page(facts: dict[str, Any]) -> str:
     """The dossier as an HTML page: it has no script and fetches nothing."""
-    return _template().render(
-        facts=facts, title=page_title(facts), about=about_rows(facts), chapters=chapters(facts)
-    )
-
-
-@cache
-def _template() -> Template:
-    return page_templates().get_template("dossier.html")
+    template, title = page_templates().get_template("dossier.html"), page_title(facts)
+    about, shown = about_rows(facts), chapters(facts)
+    return template.render(WORDS, facts=facts, title=title, about=about, chapters=shown)

@@ -14,8 +14,8 @@ from kohort.data.column import Column
 from kohort.data.counting import count_pairs
 from kohort.errors import InputError, UnsupportedError
 from kohort.job.sides import BasketPair
-from kohort.recoding.item_nodes import DROPPED, WITHHELD
-from kohort.recoding.lattice import STATES, Lattice
+from kohort.recoding.items import DROPPED, WITHHELD
+from kohort.recoding.recoding import STATES, Lattice
 from kohort.release.release import Release
 from kohort.report.facts import report_facts
 from kohort.report.html import big_figures

@@ -1,4 +1,4 @@
-"""Recoding of set-valued data: every item of every record as a node of the hierarchy."""
+"""Recoding of set-valued data: every item of every record as a node of the hierarchy, beside a table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.data.counting import count_nearly_sorted
+from kohort.problem.attribute import Attribute
 from kohort.problem.items import ItemsProblem
+from kohort.recoding.recoding import PublishedColumn, Recoding
 
 WITHHELD = -1  # the whole basket is missing
 DROPPED = -2  # the item is left out of its basket
@@ -80,3 +82,26 @@ class ItemNodes:
             return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         shown = slice(None) if self.gone is None else ~self.gone
         return problem.sensitive.record_of_item[shown], problem.sensitive.items.codes[shown]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TableAndItems(Recoding):
+    """How the quasi-identifiers are published, if there are any, and the items within each class.
+
+    table        the recoding of the quasi-identifiers; None where no column is one
+    trade_notes  what other weights of the items would have given
+    """
+
+    table: Recoding | None
+    items: ItemNodes
+    withheld: np.ndarray
+    trade_notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        of_table = () if self.table is None else self.table.notes
+        object.__setattr__(self, "notes", (*of_table, *self.items.notes, *self.trade_notes))
+        object.__setattr__(self, "in_domain", self.table is None or self.table.in_domain)
+
+    def apply(self, attribute: Attribute) -> PublishedColumn:
+        assert self.table is not None
+        return self.table.apply(attribute)

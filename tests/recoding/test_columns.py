@@ -5,7 +5,7 @@ import pytest
 from kohort.data.column import code_column
 from kohort.data.hierarchy import Hierarchy
 from kohort.problem.attribute import Attribute
-from kohort.recoding.attribute_maps import AttributeMaps
+from kohort.recoding.columns import AttributeMaps
 
 PATHS = [("cat", "pet", "*"), ("dog", "pet", "*"), ("cow", "farm", "*"), ("pig", "farm", "*")]
 
