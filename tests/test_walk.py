@@ -1,4 +1,4 @@
-"""The walk of one CSV run that the docs describe, followed: each hop is called, in that order, and few files are visited."""
+"""A plain run takes the walk that the docs describe, hop by hop, and visits few files."""
 
 from __future__ import annotations
 
@@ -31,9 +31,11 @@ ROOT = os.path.dirname(kohort.__file__) + os.sep
 first = {}
 
 def imports(frame):
-    while frame is not None and not (frame.f_code.co_name == "<module>" and frame.f_code.co_filename.startswith(ROOT)):
+    while frame is not None:
+        if frame.f_code.co_name == "<module>" and frame.f_code.co_filename.startswith(ROOT):
+            return True
         frame = frame.f_back
-    return frame is not None
+    return False
 
 def follow(frame, event, _):
     code = frame.f_code
@@ -62,9 +64,13 @@ def followed(tmp_path_factory):
     table = ko.datasets.generate_hospital(500, seed=1).select(["sex", "age", "postcode", "diagnosis"])
     write_table(table, folder / "people.csv")
     (folder / "spec.yaml").write_text(SPEC, encoding="utf-8")
-    words = "anonymize people.csv --spec spec.yaml --out release.csv --algorithm mondrian".split()
+    words = ["people.csv", "--spec", "spec.yaml", "--out", "release.csv", "--algorithm", "mondrian"]
     done = subprocess.run(
-        [sys.executable, "-c", FOLLOWED, *words], cwd=folder, capture_output=True, text=True, check=False
+        [sys.executable, "-c", FOLLOWED, "anonymize", *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     assert (folder / "release.csv").exists()

@@ -58,7 +58,10 @@ def anonymize(asked: Anonymize, output: Output) -> None:
     if encoding not in (None, "utf-8", "utf-8-sig"):
         output.note(f"The file was read as {encoding}; --encoding chooses another. Releases are UTF-8.")
     output.result(facts)
-    _show(output, facts, files)
+    output.note(*facts["notes"])
+    output.show(release_panel(facts))
+    output.note(*files.values_notes)
+    output.written(*files.written)
 
 
 def _target(asked: Anonymize, *, on_spark: bool) -> Target:
@@ -109,13 +112,6 @@ def _refuse_on_spark(given: dict[str, Any]) -> None:
             raise UnsupportedError(
                 f"--engine spark does not have --{flag}. Leave it out, or use --engine local."
             )
-
-
-def _show(output: Output, facts: dict, files: ReleaseFiles) -> None:
-    output.note(*facts["notes"])
-    output.show(release_panel(facts))
-    output.note(*files.values_notes)
-    output.written(*files.written)
 
 
 def apply(asked: Apply, output: Output) -> None:

@@ -22,14 +22,8 @@ def dossier(asked: Dossier, output: Output) -> None:
     read, beside = written.statement, asked.spec.parent
     request = with_files(read, beside=beside, key=secret_key(asked.key_file), **asked.outside)
     source = source_named(asked.data, asked)
-    reads = [
-        file_of(source),
-        asked.events,
-        asked.spec,
-        asked.key_file,
-        asked.population,
-        asked.intruder_results,
-    ]
+    others = ("events", "spec", "key_file", "population", "intruder_results")
+    reads = [file_of(source), *(getattr(asked, name) for name in others)]
     named = [path for path in (asked.out, asked.intruder_form) if path is not None]
     outputs = Outputs(named, reads=[*reads, *files_of(read, beside=beside)])
     outputs.check()

@@ -133,7 +133,9 @@ def _sentences(found: Found) -> list[str]:
     if found.savings is not None:
         sentences.append(found.savings.sentence(len(found.quasi_identifiers)))
     if found.unique_share:
-        sentences.append(f"What each adds to the unique records, given the others: {_additions(found)}.")
+        added = sorted(((c.singles_out, c.name) for c in found.columns if c.singles_out), reverse=True)
+        of_each = ", ".join(f"{name} {share:.1%}" for share, name in added)
+        sentences.append(f"What each adds to the unique records, given the others: {of_each}.")
     if found.combinations.sampled:
         looked_at = f"{found.combinations.records:,} records drawn at random"
         sentences.append(
@@ -141,12 +143,6 @@ def _sentences(found: Found) -> list[str]:
             "single out."
         )
     return sentences
-
-
-def _additions(found: Found) -> str:
-    """The quasi-identifiers with the share of records that each makes unique, the largest first."""
-    added = [(column.singles_out or 0.0, column.name) for column in found.columns if column.singles_out]
-    return ", ".join(f"{name} {share:.1%}" for share, name in sorted(added, reverse=True))
 
 
 def _worst_of_each_size(worst: tuple[Combination, ...]) -> list[Combination]:

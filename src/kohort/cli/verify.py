@@ -67,7 +67,9 @@ def verify(asked: Verify, output: Output) -> None:
             write_rows(found.verdict.violations, draft_of[asked.violations])
     facts = found.verdict.to_dict() | {"loss": found.loss}
     facts["unmeasured"] = [check.name for check in found.verdict.checks if check.holds is None]
-    broken = _reasons(found)
+    checks = found.verdict.checks  # first of all, in which order records were compared
+    broken = [check.detail for check in checks if check.holds is None and check.name == "records"]
+    broken += [f"Broken: {reason}" for reason in found.verdict.reasons()]
     if certified is not None:
         claims = _claims(certified, asked, request, tables, found, salt)
         broken += _add_claims(facts, claims)
@@ -173,14 +175,6 @@ def _found(
     return verify_release(
         published, request, order=_order(asked.order_file), counterfeits=announced, **others
     )
-
-
-def _reasons(found: Verification) -> list[str]:
-    """Why a promise does not hold; before that, in which order records were compared."""
-    order = [
-        check.detail for check in found.verdict.checks if check.holds is None and check.name == "records"
-    ]
-    return order + [f"Broken: {reason}" for reason in found.verdict.reasons()]
 
 
 # -- the certificate -------------------------------------------------------------------------------

@@ -14,11 +14,12 @@ from kohort.errors import InputError
 from kohort.files.atomic import Outputs
 from kohort.io.data_files import read_data, refuse_options_of_files, table_of
 from kohort.io.databases import DatabaseTable, is_url
-from kohort.io.read_spec import files_of, parse_spec, read_spec
+from kohort.io.read_spec import files_of, read_spec
 from kohort.io.tables import bytes_in_memory, hold, open_in_batches
 from kohort.job.public import sha256_of_files
 from kohort.statement import Statement
 from kohort.statement.columns import hierarchy_of
+from kohort.statement.from_yaml import from_yaml
 from kohort.statement.items import BasketShape
 from kohort.statement.words import File
 from kohort.tables.batches import BatchTable
@@ -62,7 +63,7 @@ class Origin:
 def spec_and_folder(spec: str | Path | Mapping[str, Any]) -> tuple[Statement, Path]:
     """The spec, and the folder where the files that it names are."""
     if isinstance(spec, Mapping):
-        return parse_spec(spec), Path()
+        return from_yaml(spec), Path()
     return read_spec(spec), Path(spec).parent
 
 

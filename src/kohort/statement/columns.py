@@ -146,14 +146,13 @@ def columns_of(roles: Mapping[str, Any], **given: Mapping[str, Any]) -> dict[str
             if name not in parts or (key in _WHAT and value is not None):
                 _refuse_for_others(key, name, roles.get(name))
             parts[name][key] = _treated(name, value) if key == "treatment" else value
-    return {name: _column(name, part) for name, part in parts.items()}
-
-
-def _column(name: str, part: Mapping[str, Any]) -> Column:
-    try:
-        return Column(**part)
-    except InputError as error:
-        raise InputError(f"Column {name!r}: {error}") from None
+    found = {}
+    for name, part in parts.items():
+        try:
+            found[name] = Column(**part)
+        except InputError as error:
+            raise InputError(f"Column {name!r}: {error}") from None
+    return found
 
 
 def _treated(name: str, how: Any) -> Any:

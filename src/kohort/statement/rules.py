@@ -10,7 +10,7 @@ from kohort.data.hierarchies.categories import Mask
 from kohort.data.hierarchies.intervals import Quantiles
 from kohort.data.hierarchies.orders import ByFrequency, Order
 from kohort.errors import InputError, KohortError, UnsupportedError
-from kohort.problem.promises import Model, RiskLimit
+from kohort.problem.promises import RiskLimit
 from kohort.problem.roles import Role
 from kohort.statement.approval import check_recipients
 from kohort.statement.columns import refuse_for_other_roles, wrong_join
@@ -153,17 +153,16 @@ def _of_linked_records(asked: Statement) -> Iterator[KohortError]:
         )
     for model in asked.models:
         if model.compares_with_whole_table or not model.survives_unions:
+            why = (
+                "classes that look alike are united, and with rounding: ceiling a union may break the promise"
+            )
+            if model.compares_with_whole_table:
+                why = "classes are made among people with the same slots, and it compares them with everybody"
             yield UnsupportedError(
-                f"{model.name} as asked is not possible for linked records: {_why_not_linked(model)}. "
+                f"{model.name} as asked is not possible for linked records: {why}. "
                 "Ask for another model, or do not link the records (leave out the treatment pseudonym of the "
                 "person)."
             )
-
-
-def _why_not_linked(model: Model) -> str:
-    if model.compares_with_whole_table:
-        return "classes are made among people with the same slots, and it compares them with everybody"
-    return "classes that look alike are united, and with rounding: ceiling a union may break the promise"
 
 
 def _of_promises_about_tables(asked: Statement) -> Iterator[KohortError]:

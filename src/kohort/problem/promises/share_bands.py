@@ -179,7 +179,7 @@ class DeltaDisclosure(ShareBand):
         top, bottom = self._ratios(counts, context)
         margin = np.abs(_logs(top, bottom)) - float(self.asked)
         within = margin < 0
-        decided = cache(self._ratio_within)
+        decided = cache(self._within)
         for cell in np.flatnonzero(np.abs(margin) < NEAR):
             within[cell] = decided(Fraction(int(top[cell]), int(bottom[cell])))
         return np.logical_and.reduceat(within, counts.starts) & ~self._lacks_values(counts, context)
@@ -188,12 +188,11 @@ class DeltaDisclosure(ShareBand):
         """Per class whether a value of the whole table does not occur in it."""
         return counts.distinct < int(np.count_nonzero(self._overall(counts, context)))
 
-    def _ratio_within(self, ratio: Fraction) -> bool:
+    def _within(self, ratio: Fraction) -> bool:
         """Whether 2**-delta < ratio < 2**delta."""
         a, b = self.asked.numerator, self.asked.denominator
-        up = [(ratio.numerator, b), (ratio.denominator, -b), (2, -a)]
-        down = [(ratio.numerator, -b), (ratio.denominator, b), (2, -a)]
-        return not product_at_least_one(up) and not product_at_least_one(down)
+        ways = ([(part.numerator, b), (part.denominator, -b), (2, -a)] for part in (ratio, 1 / ratio))
+        return not any(map(product_at_least_one, ways))
 
     def band(self, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         factor = 2.0 ** min(float(self.asked), 1000.0)

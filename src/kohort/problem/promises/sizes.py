@@ -56,7 +56,7 @@ class KAnonymity(Model):
         return f"every class has at least {_records(self.k)}"
 
     def describe_for_people(self) -> str:
-        return f"every class has at least {_people(self.k)}"
+        return f"every class has at least {self.k} {'person' if self.k == 1 else 'people'}"
 
     def refusal(
         self, whole_table: ClassCounts, context: ValueContext = NO_CONTEXT, *, k: int = 1
@@ -68,10 +68,6 @@ class KAnonymity(Model):
     def _refusal(self, whole_table: ClassCounts, context: ValueContext) -> str:
         n = int(whole_table.sizes.sum())
         return f"k = {self.k} is impossible: the table has {_records(n)}, so k can be at most {n}"
-
-
-def _people(n: int) -> str:
-    return f"{n} person" if n == 1 else f"{n} people"
 
 
 def _records(n: int) -> str:
