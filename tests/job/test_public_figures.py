@@ -23,6 +23,12 @@ from trials import trials
 
 PERSONS = range(0, 500, trials(250, 84))
 AT_LENGTH = pytest.mark.benchmarks
+
+
+def at_length(*algorithms):
+    return [pytest.param(name, marks=AT_LENGTH) for name in algorithms]
+
+
 RESULTS, FILES = Path(recorded.__file__).parent / "results", ("worlds.csv", "ages.csv")
 
 
@@ -51,9 +57,7 @@ def test_the_figures_of_the_holder_do_narrow_them():
     assert narrowed >= len(PERSONS) // 2
 
 
-@pytest.mark.parametrize(
-    "algorithm", ["mondrian", *(pytest.param(a, marks=AT_LENGTH) for a in ("improve", "auto"))]
-)
+@pytest.mark.parametrize("algorithm", ["mondrian", *at_length("improve", "auto")])
 def test_the_posterior_of_sensitive_values_is_the_same_with_and_without_public_artefacts(algorithm):
     """Enumerated: among all worlds with the same release, all public artefacts are the same, too."""
     compared, by_the_holders = 0, 0.0
