@@ -23,19 +23,14 @@ from trials import trials
 
 PERSONS = range(0, 500, trials(250, 84))
 AT_LENGTH = pytest.mark.benchmarks
+RESULTS, FILES = Path(recorded.__file__).parent / "results", ("worlds.csv", "ages.csv")
 
 
 def at_length(*algorithms):
     return [pytest.param(name, marks=AT_LENGTH) for name in algorithms]
 
 
-RESULTS, FILES = Path(recorded.__file__).parent / "results", ("worlds.csv", "ages.csv")
-
-
-@pytest.mark.parametrize(
-    "algorithm",
-    ["full-domain", *(pytest.param(a, marks=AT_LENGTH) for a in ("mondrian", "forest", "k-anon-cf"))],
-)
+@pytest.mark.parametrize("algorithm", ["full-domain", *at_length("mondrian", "forest", "k-anon-cf")])
 def test_no_public_figure_narrows_the_ages_that_the_release_leaves(algorithm):
     """The attacker has everything but one person's age, and can run the algorithm on each guess."""
     people, several = adults(500, seed=3), 0
