@@ -87,6 +87,7 @@ def people_of_adult(n, k, **changes):
     return problem_of(columns, dict.fromkeys(NAMES, ko.auto()), k, **changes)
 
 
+@pytest.mark.long
 def test_sixty_distinct_records():
     problem = people_of_adult(75, 3)
     assert len(problem.rows.counts) >= 60
