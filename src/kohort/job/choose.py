@@ -134,7 +134,6 @@ def _for_table(
     if items is not None:
         from kohort.algorithms.items.with_items import WithItems
 
-        assert request.items is not None
         solver = WithItems(solver, items, request.items.weight, null_is_star=null_is_star)
     return Choice(solver, algorithm.name, parameters, why, items)
 
@@ -195,7 +194,7 @@ def _asked(request: Statement) -> Algorithm:
     """The algorithm for the quasi-identifiers, with its schemes."""
     asked = request.algorithm
     if is_for_items(asked):
-        if request.items is None:
+        if not request.items:
             raise UnsupportedError(f"{request.algorithm_name} is for a column of items, but there is none.")
         asked = "auto"  # it is for the items; the quasi-identifiers have no algorithm of their own
     algorithm: Any = algorithm_named(asked) if isinstance(asked, str) else asked
@@ -230,7 +229,6 @@ def _unmet_models(algorithm: Algorithm, problems: Sequence[Problem]) -> tuple[st
 
 def _for_items(request: Statement) -> ItemsAlgorithm:
     """The algorithm that the request names for the items, or for the whole job; else apriori-items."""
-    assert request.items is not None
     asked: Any = request.items.algorithm
     if asked == "auto":
         asked = request.algorithm if is_for_items(request.algorithm) else "apriori-items"

@@ -282,7 +282,7 @@ def replaced_columns(prepared: Prepared, recoding: Recoding) -> dict[str, pa.Arr
         }
     columns = {**dict.fromkeys(prepared.roles.dropped(request.treatments)), **labels, **treated}
     if recoding.items is not None:
-        assert request.items is not None and prepared.items is not None
+        assert prepared.items is not None
         lists = recoding.items.apply(prepared.items)
         separator = request.items.separator
         columns[request.items.column] = lists if separator is None else joined(lists, separator)

@@ -35,7 +35,7 @@ def refuse_what_does_not_go_together(asked: Statement) -> None:
 
 def _of_events(asked: Statement) -> Iterator[KohortError]:
     """The key of two tables has a role and a treatment: a pseudonym, which links their records."""
-    if asked.events is None:
+    if not asked.events:
         return
     key = asked.events.key
     column = asked.columns.get(key)
@@ -88,7 +88,7 @@ def _of_items(asked: Statement) -> Iterator[KohortError]:
         yield UnsupportedError(
             "formulas: escape is for tables; a file of baskets is written as it is. Leave it out."
         )
-    if asked.shape is not None and asked.events is not None:
+    if asked.shape is not None and asked.events:
         yield InputError("A file of baskets has no events beside it. Leave out 'items' or 'events'.")
     if asked.shape is not None and len(asked.columns) > 1:
         yield InputError(
@@ -109,14 +109,14 @@ def _of_people(asked: Statement) -> Iterator[KohortError]:
             yield UnsupportedError(
                 "The records of a household are an unordered bag: they have no slots. Leave out the history."
             )
-        if asked.items is not None:
+        if asked.items:
             yield UnsupportedError(
                 "A table with a column of items counts records, not households. Give the household the role "
                 "identifier, or drop the items with it."
             )
     if asked.roles.only("weight") is not None and not asked.roles.having("quasi-identifier"):
         yield UnsupportedError("Weights of records are for tables with quasi-identifiers.")
-    if person is not None and asked.items is not None:
+    if person is not None and asked.items:
         yield UnsupportedError(
             "A table with a column of items counts records, not people. Leave out the role person, if "
             "everybody has one record; publish the items as events beside a table of people (see 'events'); "
@@ -192,7 +192,7 @@ def _of_sampling(asked: Statement) -> Iterator[KohortError]:
     if others or len(sampled) > 1 or asked.km is not None:
         yield UnsupportedError(f"{sampled[0]} goes together with k alone. Leave out the other promises.")
     named = [column for role in _NOT_GENERALIZED for column in asked.roles.having(role)]
-    if named or asked.roles.others == "keep" or asked.events is not None:
+    if named or asked.roles.others == "keep" or asked.events:
         told = f" Not so: {', '.join(map(repr, named))}." if named else ""
         yield UnsupportedError(
             f"Under {sampled[0]} every published column counts, whatever others know: give every column the "
@@ -217,7 +217,7 @@ def _of_treatments(asked: Statement) -> Iterator[KohortError]:
             f"'counterfeits' are for again: m-invariance, and this release is made with {asked.again}, which "
             "publishes none. Set counterfeits: 0, or again: m-invariance."
         )
-    if asked.perturbations and (asked.linked_by is not None or asked.events is not None):
+    if asked.perturbations and (asked.linked_by is not None or asked.events):
         yield UnsupportedError(
             "Columns of linked records cannot be perturbed one record at a time: the records of a person "
             "would tell what they have in common. Leave the treatments out."
@@ -239,8 +239,8 @@ def _of_ledger(asked: Statement) -> Iterator[KohortError]:
         )
     for there, what in (
         (asked.linked_by is not None, "linked records or households"),
-        (asked.items is not None, "a column of items"),
-        (asked.events is not None, "a table of events"),
+        (bool(asked.items), "a column of items"),
+        (bool(asked.events), "a table of events"),
         (asked.has_scheme, "a scheme"),
         (asked.sample < 1, "a sample of the records"),
         (bool(asked.perturbations), "treatments that change values"),
