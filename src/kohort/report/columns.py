@@ -131,10 +131,7 @@ def item_levels(part: ItemsPart) -> dict[str, float]:
 def distribution(values: PublishedValues) -> list[dict[str, Any]]:
     """Records per value, in the original and as guessed from the release. Shows values: keep it private."""
     column = values.attribute.column
-    after = values.spread()
-    if _is_binned(column):
-        return _binned(column, column.counts, after)
-    return _listed(column, column.counts, after)
+    return (_binned if _is_binned(column) else _listed)(column, column.counts, values.spread())
 
 
 def _is_binned(column: Column) -> bool:
@@ -147,18 +144,18 @@ def _binned(column: Column, before: np.ndarray, after: np.ndarray) -> list[dict[
     numbers = column.numbers.astype(np.float64)
     edges = _edges(numbers, whole=column.kind == "integer")
     bin_of = np.clip(np.searchsorted(edges, numbers, side="right") - 1, 0, len(edges) - 2)
-    known = len(numbers)
-    rows = [
-        {
-            "value": _written(edges[i], column.kind),
-            "before": float(before[:known][bin_of == i].sum()),
-            "after": float(after[:known][bin_of == i].sum()),
-        }
-        for i in range(len(edges) - 1)
-    ]
+    rows = []
+    for i in range(len(edges) - 1):
+        there = np.flatnonzero(bin_of == i)
+        rows.append(_row(_written(edges[i], column.kind), before, after, there))
     if column.has_null:
-        rows.append({"value": "(missing)", "before": float(before[-1]), "after": float(after[-1])})
+        rows.append(_row("(missing)", before, after, [-1]))
     return rows
+
+
+def _row(value: str, before: np.ndarray, after: np.ndarray, chosen: Any) -> dict[str, Any]:
+    """The records of the chosen values, before and after."""
+    return {"value": value, "before": float(before[chosen].sum()), "after": float(after[chosen].sum())}
 
 
 def _edges(numbers: np.ndarray, *, whole: bool) -> np.ndarray:
@@ -184,23 +181,11 @@ def _listed(column: Column, before: np.ndarray, after: np.ndarray) -> list[dict[
     shown = np.arange(len(column.texts))
     if len(shown) > _BARS:
         shown = np.sort(np.argsort(-before, kind="stable")[: _BARS - 1])
-    rows = [
-        {
-            "value": "(missing)" if (text := column.texts[code]) is None else text,
-            "before": float(before[code]),
-            "after": float(after[code]),
-        }
-        for code in shown
-    ]
-    if len(shown) < len(column.texts):
-        others = np.setdiff1d(np.arange(len(column.texts)), shown)
-        rows.append(
-            {
-                "value": f"({len(others):,} others)",
-                "before": float(before[others].sum()),
-                "after": float(after[others].sum()),
-            }
-        )
+    texts = ["(missing)" if text is None else text for text in column.texts]
+    rows = [_row(texts[code], before, after, code) for code in shown]
+    if len(shown) < len(texts):
+        others = np.setdiff1d(np.arange(len(texts)), shown)
+        rows.append(_row(f"({len(others):,} others)", before, after, others))
     return rows
 
 

@@ -15,7 +15,6 @@ import numpy as np
 
 from kohort.algorithms import Progress, Run
 from kohort.algorithms.auto import obstacle
-from kohort.data.column import Column
 from kohort.job.sides import BeforeAfter
 from kohort.report.asked import Version, check_version
 from kohort.report.columns import (
@@ -27,7 +26,7 @@ from kohort.report.columns import (
 )
 from kohort.report.public_facts import public_facts
 from kohort.risk import assess_risk
-from kohort.risk.class_tally import BINS, GuessTally, class_tally
+from kohort.risk.class_tally import BINS, class_tally
 from kohort.utility import measure_utility
 
 if TYPE_CHECKING:
@@ -151,26 +150,23 @@ def guess_facts(sides: BeforeAfter) -> list[dict[str, Any]]:
     anybody could guess without knowing the class. The facts hold no value.
     """
     tally = class_tally(sides, "after")
-    if not tally.sizes.classes:
-        return []
-    return [_guess_facts(sides, column, found) for column, found in zip(sides.sensitive, tally.guesses)]
-
-
-def _guess_facts(sides: BeforeAfter, column: Column, found: GuessTally) -> dict[str, Any]:
-    return {
-        "name": column.name,
-        "values": len(column.texts),
-        "fewest_values": found.fewest_values,
-        "highest": found.surest,
-        "average": found.right / found.people,
-        "table": sides.most_frequent(column, "after"),
-        "certain_records": found.certain_people,
-        "certain_classes": found.certain_classes,
-        "bins": [
-            {"from": i / BINS, "to": (i + 1) / BINS, "share": float(people / found.people)}
-            for i, people in enumerate(found.bins)
-        ],
-    }
+    return [
+        {
+            "name": column.name,
+            "values": len(column.texts),
+            "fewest_values": found.fewest_values,
+            "highest": found.surest,
+            "average": found.right / found.people,
+            "table": sides.most_frequent(column, "after"),
+            "certain_records": found.certain_people,
+            "certain_classes": found.certain_classes,
+            "bins": [
+                {"from": i / BINS, "to": (i + 1) / BINS, "share": float(people / found.people)}
+                for i, people in enumerate(found.bins)
+            ],
+        }
+        for column, found in zip(sides.sensitive if tally.sizes.classes else (), tally.guesses)
+    ]
 
 
 def _riskiest_classes(sides: BeforeAfter) -> dict[str, Any] | None:

@@ -68,11 +68,9 @@ def columns_section(facts: dict[str, Any]) -> Section | None:
     sentences = ["The less a column was generalized, the more useful it is for analysis."]
     if left_out > 0:
         sentences.append(f"The charts show the first {_MOST_ROWS} columns, the table all {len(shares)}.")
-    figures = [_steps_figure(shares)]
-    tables = []
-    if facts["attributes"]:
-        figures.append(_losses_figure(facts["attributes"]))
-        tables.append(_attributes_table(facts["attributes"]))
+    known = [facts["attributes"]] if facts["attributes"] else []
+    figures = [_steps_figure(shares), *map(_losses_figure, known)]
+    tables = [*map(_attributes_table, known)]
     return Section("columns", "What became of each column", sentences, figures=figures, tables=tables)
 
 
@@ -222,78 +220,73 @@ def _attack(risk: dict[str, Any]) -> Figure:
     )
 
 
+@dataclass(frozen=True)
+class _Shares:
+    """What a figure of shares shows of a part of the facts: a bar for each fact, with its name."""
+
+    heading: str
+    head: tuple[str, str]
+    title: str
+    bars: dict[str, str]
+
+
+_USES = {
+    "queries": _Shares(
+        "Counting: errors of COUNT queries",
+        ("queries", "error at most"),
+        "relative error",
+        {
+            "median_relative_error": "half of the queries",
+            "mean_relative_error": "on average",
+            "p90_relative_error": "nine in ten queries",
+        },
+    ),
+    "itemsets": _Shares(
+        "Baskets: what mining still finds",
+        ("measure", "share"),
+        "lost",
+        {"ncp": "ncp", "tkd": "tKd", "tkd_ml2": "tKd-ML2", "pair_error": "error of pairs"},
+    ),
+    "classification": _Shares(
+        "Learning: {target}",
+        ("model", "right"),
+        "correct predictions",
+        {
+            "floor": "most frequent value",
+            "accuracy": "learnt from the release",
+            "ceiling": "learnt from the original",
+        },
+    ),
+}
+
+
 def utility_section(facts: dict[str, Any]) -> Section | None:
-    utility = facts["utility"]
-    queries, mined, learnt, pairs = (
-        utility[key] for key in ("queries", "itemsets", "classification", "association")
-    )
+    utility, loss = facts["utility"], facts["loss"]
     figures, sentences = [], []
-    if queries is not None:
-        figures.append(_queries(queries))
-    if mined is not None:
-        figures.append(_itemsets(mined, facts["loss"]))
-    if learnt is not None and _learnable(learnt):
-        figures.append(_classification(learnt))
-    elif learnt is not None:
-        sentences.append(_nothing_learnt(learnt))
-    if pairs is not None and pairs["pairs"]:
-        figures.append(_association(pairs))
-    elif pairs is not None:
-        sentences.append(pairs["sentence"])
+    for name, shown in _USES.items():
+        if utility[name] is None:
+            continue
+        found = {"ncp": loss.get("ncp", loss.get("items-ncp"))} | utility[name]
+        sentence = found["sentence"]
+        if name == "classification":
+            if found["ceiling"] - found["floor"] < _WORTH_LEARNING:  # equal bars would mislead
+                sentences.append(_nothing_learnt(found))
+                continue
+            at_random = ", drawn at random" if found["sampled"] else ""
+            sentence += (
+                f" The models learnt from {found['trained_on']:,} records and were tested on "
+                f"{found['tested_on']:,}{at_random}."
+            )
+        bars = [(words, found[fact]) for fact, words in shown.bars.items() if found[fact] is not None]
+        table = Table(shown.head, [[words, percent(share)] for words, share in bars])
+        heading = shown.heading.format(target=found.get("target"))
+        figures.append(drawn(heading, charts.bars_chart(bars, title=shown.title), sentence, table))
+    if (pairs := utility["association"]) is not None:
+        figures += [_association(pairs)] if pairs["pairs"] else []
+        sentences += [] if pairs["pairs"] else [pairs["sentence"]]
     if not figures and not sentences:
         return None
     return Section("utility", "How useful is the release?", sentences, figures=figures)
-
-
-def _shares_figure(
-    heading: str, head: tuple[str, str], rows: list[tuple[str, float]], title: str, sentence: str
-) -> Figure:
-    """A figure with a bar for each share."""
-    table = Table(head, [[name, percent(share)] for name, share in rows])
-    return drawn(heading, charts.bars_chart(rows, title=title), sentence, table)
-
-
-def _queries(found: dict[str, Any]) -> Figure:
-    rows = [
-        ("half of the queries", found["median_relative_error"]),
-        ("on average", found["mean_relative_error"]),
-        ("nine in ten queries", found["p90_relative_error"]),
-    ]
-    heading, head = "Counting: errors of COUNT queries", ("queries", "error at most")
-    return _shares_figure(heading, head, rows, "relative error", found["sentence"])
-
-
-def _itemsets(found: dict[str, Any], loss: dict[str, float]) -> Figure:
-    """What mining the baskets still finds."""
-    rows = [
-        ("ncp", loss.get("ncp", loss.get("items-ncp"))),
-        ("tKd", found["tkd"]),
-        ("tKd-ML2", found["tkd_ml2"]),
-        ("error of pairs", found["pair_error"]),
-    ]
-    known = [(name, value) for name, value in rows if value is not None]
-    heading = "Baskets: what mining still finds"
-    return _shares_figure(heading, ("measure", "share"), known, "lost", found["sentence"])
-
-
-def _classification(found: dict[str, Any]) -> Figure:
-    rows = [
-        ("most frequent value", found["floor"]),
-        ("learnt from the release", found["accuracy"]),
-        ("learnt from the original", found["ceiling"]),
-    ]
-    drawn_at_random = ", drawn at random" if found["sampled"] else ""
-    sentence = (
-        f"{found['sentence']} The models learnt from {found['trained_on']:,} records and were tested on "
-        f"{found['tested_on']:,}{drawn_at_random}."
-    )
-    heading = f"Learning: {found['target']}"
-    return _shares_figure(heading, ("model", "right"), rows, "correct predictions", sentence)
-
-
-def _learnable(found: dict[str, Any]) -> bool:
-    """Whether the original teaches a model anything; where it does not, equal bars would mislead."""
-    return found["ceiling"] - found["floor"] >= _WORTH_LEARNING
 
 
 def _nothing_learnt(found: dict[str, Any]) -> str:

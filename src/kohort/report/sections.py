@@ -49,20 +49,11 @@ def sections(facts: dict[str, Any]) -> list[Section]:
 
 
 def _done(facts: dict[str, Any]) -> Section:
-    checks = [
-        [check.get("detail", capitalized(check["check"])), _holds(check["holds"])]
-        for check in facts["checks"]
-    ]
+    rows = [[c.get("detail", capitalized(c["check"])), _holds(c["holds"])] for c in facts["checks"]]
     held = sum(check["holds"] is True for check in facts["checks"])
-    return Section(
-        "done",
-        "What was done, and why",
-        method_sentences(facts),
-        tables=[
-            promises_table(facts),
-            Table(("check against the original", "holds"), checks, f"{held} of {len(checks)} checks hold"),
-        ],
-    )
+    checks = Table(("check against the original", "holds"), rows, f"{held} of {len(rows)} checks hold")
+    words = method_sentences(facts)
+    return Section("done", "What was done, and why", words, tables=[promises_table(facts), checks])
 
 
 def promises_table(facts: dict[str, Any]) -> Table:
@@ -79,7 +70,7 @@ def _holds(holds: bool | None) -> str:
 
 def _losses(facts: dict[str, Any]) -> Section:
     rows = [
-        [name, value, COSTS[name].meaning if name in COSTS else ""] for name, value in facts["loss"].items()
+        [name, loss, COSTS[name].meaning if name in COSTS else ""] for name, loss in facts["loss"].items()
     ]
     table = Table(("measure", "value", "what it counts"), rows)
     return Section("losses", "All measures of information loss", tables=[table])
@@ -96,17 +87,9 @@ def _files(facts: dict[str, Any]) -> list[list[Any]]:
     return rows
 
 
-def _of_the_run(facts: dict[str, Any]) -> list[list[Any]]:
-    """The seed, and whether time ran out: the holder's alone."""
-    if facts["report"] == "public":
-        return []
-    return [
-        ["seed", str(facts["seed"])],
-        ["stopped by a time limit", "yes" if facts["cut_by_time"] else "no"],
-    ]
-
-
 _SAME = "The same input, spec, version and seed give the same release, byte for byte."
+_MAKING = {"command": "Command", "spec": "Spec"}
+_CHECK_AGAIN = "Check the release against its certificate: kohort verify RELEASE --certificate CERTIFICATE"
 _CUT = (
     "A time limit stopped the search, so the same input, spec, version and seed may give another release, "
     "which keeps the same promises."
@@ -114,29 +97,28 @@ _CUT = (
 
 
 def reproduce_section(facts: dict[str, Any]) -> Section:
-    """How to make or check the release again: version, parameters, hashes, command and spec."""
+    """How to make or check the release again: version, parameters, hashes, command and spec.
+
+    The seed, and whether time ran out, are the holder's alone.
+    """
+    is_public = facts["report"] == "public"
+    seed, cut = str(facts["seed"]), "yes" if facts["cut_by_time"] else "no"
     rows = [
         ["version of Kohort", facts["version"]],
         ["algorithm", facts["algorithm"]],
         ["parameters", parameters_text(facts) or "none"],
-        *_of_the_run(facts),
+        *([] if is_public else [["seed", seed], ["stopped by a time limit", cut]]),
         ["labels", facts["labels"]],
         *_files(facts),
     ]
     if "seconds" in facts:
-        rows.append(
-            ["seconds", ", ".join(f"{phase} {value:.2f}" for phase, value in facts["seconds"].items())]
-        )
+        seconds = ", ".join(f"{phase} {value:.2f}" for phase, value in facts["seconds"].items())
+        rows.append(["seconds", seconds])
     making = facts.get("making", {})
-    code = [
-        (title, making[key]) for key, title in (("command", "Command"), ("spec", "Spec")) if key in making
-    ]
-    words = [_CUT if facts["cut_by_time"] else _SAME]
-    if facts["report"] == "public":
-        words = ["Check the release against its certificate: kohort verify RELEASE --certificate CERTIFICATE"]
-    return Section(
-        "reproduce", "How to reproduce it", words, tables=[Table(("what", "value"), rows)], code=code
-    )
+    code = [(words, making[key]) for key, words in _MAKING.items() if key in making]
+    words = _CHECK_AGAIN if is_public else _CUT if facts["cut_by_time"] else _SAME
+    tables = [Table(("what", "value"), rows)]
+    return Section("reproduce", "How to reproduce it", [words], tables=tables, code=code)
 
 
 def _classes_section(facts: dict[str, Any]) -> Section | None:
@@ -166,13 +148,12 @@ def _number(number: int, whom: str) -> str:
 
 
 def _sensitive_section(facts: dict[str, Any]) -> Section | None:
+    heading = "Sensitive columns inside classes"
     if not facts["guesses"]:
         if facts["sensitive"] or not facts["quasi_identifiers"]:
             return None
-        words = [
-            "No column has the role sensitive, so this report says nothing about what a class may reveal."
-        ]
-        return Section("sensitive", "Sensitive columns inside classes", words)
+        none = "No column has the role sensitive, so this report says nothing about what a class may reveal."
+        return Section("sensitive", heading, [none])
     words = [
         "Somebody who knows the class of a person would guess the most frequent value in that class. The "
         "bars show how often this guess is right. The dashed line shows how often a guess is right without "
@@ -181,32 +162,21 @@ def _sensitive_section(facts: dict[str, Any]) -> Section | None:
     shown = facts["guesses"][:12]
     if len(shown) < len(facts["guesses"]):
         words.append(f"The charts show the first {len(shown)} of {len(facts['guesses'])} sensitive columns.")
-    return Section(
-        "sensitive",
-        "Sensitive columns inside classes",
-        words,
-        figures=[_guess_figure(guess, facts["counted"]) for guess in shown],
-    )
+    figures = [_guess_figure(guess, facts["counted"]) for guess in shown]
+    return Section("sensitive", heading, words, figures=figures)
 
 
 def _guess_figure(guess: dict[str, Any], whom: str) -> Figure:
+    fewest, values = guess["fewest_values"], guess["values"]
+    variety = f"The least varied class has {fewest:,} of the {values:,} different values."
     sentence = (
         f"The guess is right for {percent(guess['average'])} of all {whom}, and for up to "
         f"{percent(guess['highest'])} of a class; without classes, for {percent(guess['table'])}. "
-        f"{_variety(guess)}"
+        f"{'All records have the same value.' if values == 1 else variety}"
     )
     rows = [[f"{b['from']:.0%} to {b['to']:.0%}", percent(b["share"])] for b in guess["bins"]]
     table = Table(("confidence", f"share of {whom}"), rows)
     return drawn(guess["name"], charts.guesses_chart(guess), sentence, table)
-
-
-def _variety(guess: dict[str, Any]) -> str:
-    """A sentence on the class with the fewest different values."""
-    if guess["values"] == 1:
-        return "All records have the same value."
-    return (
-        f"The least varied class has {guess['fewest_values']:,} of the {guess['values']:,} different values."
-    )
 
 
 def _riskiest_section(facts: dict[str, Any]) -> Section | None:
@@ -217,24 +187,15 @@ def _riskiest_section(facts: dict[str, Any]) -> Section | None:
     guessed = bool(facts["guesses"])
     whom = "people" if "people" in found["classes"][0] else "records"
     head = (whom, "chance to find a person", *(("best guess",) if guessed else ()), *shown)
-    rows = [
-        [
-            c[whom],
-            percent(c["chance"]),
-            *([percent(c["guess"])] if guessed else []),
-            *map(_shown, c["values"][: len(shown)]),
-        ]
-        for c in found["classes"]
-    ]
+    rows = []
+    for c in found["classes"]:
+        labels = ["(missing)" if label is None else label for label in c["values"][: len(shown)]]
+        rows.append([c[whom], percent(c["chance"]), *([percent(c["guess"])] if guessed else []), *labels])
     which = "All classes" if len(rows) == found["of"] else f"{len(rows)} of {found['of']:,} classes"
     words = [f"{which}, beginning with those that reveal most."]
     if len(shown) < len(found["columns"]):
         words.append(f"The table shows the first {len(shown)} of {len(found['columns'])} quasi-identifiers.")
     return Section("riskiest", "The riskiest classes", words, tables=[Table(head, rows)])
-
-
-def _shown(label: str | None) -> str:
-    return "(missing)" if label is None else label
 
 
 _PEOPLE = {

@@ -71,9 +71,11 @@ def verdict_sentences(facts: dict[str, Any]) -> list[str]:
         words.append(
             f"{'It is also' if words else 'It is'} promised: {'; '.join(m['promise'] for m in others)}."
         )
+    unknown = "" if facts["together"] is None else " that no ledger ties"
     words.append(
         "All of this was measured on the published table itself. It does not protect against somebody who "
-        f"knows a sensitive value already, or who puts {_other_releases(facts)} together."
+        f"knows a sensitive value already, or who puts several releases about the same people{unknown} "
+        "together."
     )
     return words
 
@@ -154,33 +156,26 @@ def _quality(facts: dict[str, Any]) -> list[str]:
         ("bound", "gap", "It is checked"),
         ("solver_bound", "solver_gap", "A solver says"),
     ):
-        if facts[name] is not None:
-            words.append(
-                f"{proven} that no release that keeps these promises can cost less{_than(facts, name, gap)}."
-            )
+        if facts[name] is None:
+            continue
+        than = f" than {number(facts[name])}" if facts[gap] != 0 else ""
+        if than and facts[gap] is not None and facts[gap] <= 1:
+            than += f": this one costs at most {percent(facts[gap])} more than the best possible"
+        words.append(f"{proven} that no release that keeps these promises can cost less{than}.")
     return [*words, *factor_sentences(facts)]
-
-
-def _than(facts: dict[str, Any], name: str, gap: str) -> str:
-    """The bound, and how far the cost is above it; nothing where it is the cost."""
-    if facts[gap] == 0:
-        return ""
-    far = facts[gap] is None or facts[gap] > 1
-    above = "" if far else f": this one costs at most {percent(facts[gap])} more than the best possible"
-    return f" than {number(facts[name])}{above}"
-
-
-def _other_releases(facts: dict[str, Any]) -> str:
-    """The releases that may not be put together: all, or those that the ledger does not know."""
-    several = "several releases about the same people"
-    return several if facts["together"] is None else f"{several} that no ledger ties"
 
 
 def advice_sentences(facts: dict[str, Any]) -> list[str]:
     """Sentences that advise the person who signs, given what was found."""
     if facts["report"] == "public":
         return []
-    advice = [*_about_attack(facts), *_about_cautions(facts), *_about_loss(facts)]
+    advice = _about_attack(facts)
+    if facts["cautions"]:
+        advice.append(
+            "Decide about what is not protected (see the top of this page): follow the advice there and run "
+            "again, or make sure that nobody can be harmed by it."
+        )
+    advice += _about_loss(facts)
     advice.append(
         "Publish the release with its certificate and the public version of this report "
         "(--report-version public). Keep this version: it shows values of the original."
@@ -197,15 +192,6 @@ def _about_attack(facts: dict[str, Any]) -> list[str]:
     return [
         f"The attack found one person with a chance of {percent(attack['after']['maximum'])}, more than the "
         f"{percent(allowed)} that k allows."
-    ]
-
-
-def _about_cautions(facts: dict[str, Any]) -> list[str]:
-    if not facts["cautions"]:
-        return []
-    return [
-        "Decide about what is not protected (see the top of this page): follow the advice there and run "
-        "again, or make sure that nobody can be harmed by it."
     ]
 
 

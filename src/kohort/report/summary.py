@@ -46,8 +46,10 @@ class Summary:
         cautions = [f"Not protected: {caution['what']}" for caution in self.facts["cautions"]]
         notes = [f"Note: {note}" for note in self.facts["notes"]]
         columns = [_columns(self.columns)] if self.columns else []
+        extended = extent(self.facts) if self.facts["quasi_identifiers"] else ""
+        records = extended or f"{counted(self.facts['records'], 'basket')}."
         parts: list[str | Figures]
-        parts = [_extent(self.facts), *cautions, _promises(self.facts), _cost(self.facts), *columns, *notes]
+        parts = [records, *cautions, _promises(self.facts), _cost(self.facts), *columns, *notes]
         return Display(light.title, parts, light.colour)
 
 
@@ -59,21 +61,10 @@ def summary_of(release: Release) -> Summary:
     )
 
 
-def _extent(facts: dict[str, Any]) -> str:
-    if not facts["quasi_identifiers"]:
-        return f"{counted(facts['records'], 'basket')}."
-    return extent(facts)
-
-
 def _promises(facts: dict[str, Any]) -> Figures:
     rows = [
-        [
-            model["promise"],
-            number(model["asked"]),
-            number(model["measured"]),
-            "yes" if model["holds"] else "NO",
-        ]
-        for model in facts["models"]
+        [m["promise"], number(m["asked"]), number(m["measured"]), "yes" if m["holds"] else "NO"]
+        for m in facts["models"]
     ]
     return Figures(["promised", "asked", "measured", "holds"], rows, left=["promised"])
 
@@ -86,15 +77,8 @@ def _cost(facts: dict[str, Any]) -> str:
 
 
 def _columns(columns: list[dict[str, Any]]) -> Figures:
-    rows = [
-        [
-            column["name"],
-            number(column["values"]),
-            number(column["published_values"]),
-            percent(column["unchanged"]),
-            percent(column["starred"]),
-            f"{column['loss']:.3f}",
-        ]
-        for column in columns
-    ]
+    rows = []
+    for c in columns:
+        values, shares = (c["values"], c["published_values"]), (c["unchanged"], c["starred"])
+        rows.append([c["name"], *map(number, values), *map(percent, shares), f"{c['loss']:.3f}"])
     return Figures(["column", "values", "published", "unchanged", "*", "loss"], rows, left=["column"])

@@ -28,13 +28,12 @@ _CAUTIONS = 8  # columns without a promise in the terminal; a table may have a h
 
 def release_panel(facts: dict[str, Any]) -> Panel:
     """A panel that shows the verdict on a release, its cost and how it was made."""
-    light = traffic_light_of(facts)
-    return Panel(
-        Group(*map(Text, release_sentences(facts)), *_cautions(facts), Text(), _figures(facts)),
-        title=light.title,
-        border_style=light.terminal_style,
-        expand=False,
-    )
+    light, table = traffic_light_of(facts), _models(facts)
+    for name in ("loss", "ncp", "tree", "distortion", "discernibility", "items-ncp"):
+        if name in facts["loss"]:
+            table.add_row(name, "", number(facts["loss"][name]), "")
+    shown = Group(*map(Text, release_sentences(facts)), *_cautions(facts), Text(), table)
+    return Panel(shown, title=light.title, border_style=light.terminal_style, expand=False)
 
 
 def _cautions(facts: dict[str, Any]) -> list[Text]:
@@ -60,9 +59,15 @@ def release_sentences(facts: dict[str, Any]) -> list[str]:
         _extent(facts),
         f"Information loss ({facts['cost']}): {number(facts['loss'][facts['cost']])}"
         f"{beside_the_best(facts)}.",
-        *_unweighted(facts),
-        _making(facts),
     ]
+    unweighted = (facts["unweighted_loss"] or {}).get(facts["cost"])
+    if unweighted is not None:
+        alike = f"if all counted the same, it would be {number(unweighted)}"
+        sentences.append(f"Records count by their weights there; {alike}.")
+    seconds = dict(facts["seconds"])
+    compiling = seconds.pop("compile", 0.0)
+    apart = f" (and {compiling:.0f} s to compile, the first time only)" if compiling > 1 else ""
+    sentences.append(f"Made by {facts['algorithm']} in {sum(seconds.values()):.1f} s{apart}.")
     if facts["together"] is not None:
         first, _, *others = together_sentences(facts["together"])
         sentences += [first, *others]
@@ -70,31 +75,13 @@ def release_sentences(facts: dict[str, Any]) -> list[str]:
 
 
 def _extent(facts: dict[str, Any]) -> str:
-    items = facts["items"]
-    of_items = (
-        ""
-        if items is None
-        else f"{counted(items['items'], 'item is', 'items are')} published as {items['published_items']:,}."
-        + dropped_items(items)
-    )
+    items, of_items = facts["items"], ""
+    if items is not None:
+        are = counted(items["items"], "item is", "items are")
+        of_items = f"{are} published as {items['published_items']:,}.{dropped_items(items)}"
     if not facts["quasi_identifiers"]:
         return f"{counted(facts['records'], 'basket')}; their {of_items}"
     return extent(facts) + (f" The {of_items}" if items else "")
-
-
-def _unweighted(facts: dict[str, Any]) -> list[str]:
-    """What the loss would be if all records counted alike, where they have weights."""
-    found = (facts["unweighted_loss"] or {}).get(facts["cost"])
-    if found is None:
-        return []
-    return [f"Records count by their weights there; if all counted the same, it would be {number(found)}."]
-
-
-def _making(facts: dict[str, Any]) -> str:
-    seconds = dict(facts["seconds"])
-    compiling = seconds.pop("compile", 0.0)
-    apart = f" (and {compiling:.0f} s to compile, the first time only)" if compiling > 1 else ""
-    return f"Made by {facts['algorithm']} in {sum(seconds.values()):.1f} s{apart}."
 
 
 def verdict_panel(facts: dict[str, Any]) -> Panel:
@@ -155,14 +142,6 @@ def _short(value: Any) -> str:
         text = value if isinstance(value, str) else "…"
         return f"{text[:12]}…" if len(text) > 16 else text
     return "" if value is None else number(value)
-
-
-def _figures(facts: dict[str, Any]) -> Table:
-    table = _models(facts)
-    for name in ("loss", "ncp", "tree", "distortion", "discernibility", "items-ncp"):
-        if name in facts["loss"]:
-            table.add_row(name, "", number(facts["loss"][name]), "")
-    return table
 
 
 def _models(facts: dict[str, Any]) -> Table:

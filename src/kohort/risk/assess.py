@@ -103,15 +103,13 @@ def attributes_of_both(original: Table | None, other: Table, request: Statement)
     """
     names = request.roles.having("quasi-identifier")
     tables = [other] if original is None else [original, other]
-    together = MemoryTable(
-        pa.table({name: pa.chunked_array([_texts(t.column(name)) for t in tables]) for name in names})
-    )
+    texts = {
+        name: pa.chunked_array([pa.array(c.texts, pa.string()).take(pa.array(c.codes)) for c in columns])
+        for name, columns in ((name, [table.column(name) for table in tables]) for name in names)
+    }
+    together = MemoryTable(pa.table(texts))
     lenient = replace(request.with_columns(on_missing=dict.fromkeys(names, "suppress")), nulls="value")
     return build_attributes(together, lenient, Roles(dict.fromkeys(names, "quasi-identifier")))
-
-
-def _texts(column: Column) -> pa.Array:
-    return pa.array(column.texts, pa.string()).take(pa.array(column.codes))
 
 
 _THRESHOLD = 0.2  # at least five people to a record, the usual rule of statistical offices
@@ -180,7 +178,13 @@ def assess_risk(release: Release, *, progress: Progress | None = None, **asked: 
     run.report("looking people up", 0.2)
     attack = None if "linkage" in left_out else linkage_attack(sides, adversary, threshold)
     run.report("counting the population", 0.4)
-    people = None if adversary.population is None else _people(release, sides, adversary.population, run)
+    people = None
+    if adversary.population is not None:
+        if sides.units.linked:
+            raise UnsupportedError("A population is compared record by record, and these records are linked.")
+        if not sides.attributes:
+            raise InputError("A population is compared by quasi-identifiers, but the release has none.")
+        people = population_of(release, adversary.population, sides.labels, run)
     by_labels = bool(sides.attributes)
     return {
         "kohort": "risk",
@@ -211,17 +215,12 @@ def _left_out(sides: BeforeAfter, adversary: Adversary) -> dict[str, str]:
     for name in ("population", "sampling_fraction"):
         if getattr(adversary, name) is not None:
             raise UnsupportedError(f"The Spark engine does not support {name!r}. Leave it out.")
-    found = {
-        "order": (
-            "The order of the records was not attacked: on a cluster it depends on what is published, and on "
-            "the seed, alone."
-        )
-    }
-    if sides.counted == "people":
-        found["linkage"] = (
-            "No attack was simulated: on a cluster, people with several records are not looked up."
-        )
-    return found
+    order = (
+        "The order of the records was not attacked: on a cluster it depends on what is published, and on the "
+        "seed, alone."
+    )
+    linkage = "No attack was simulated: on a cluster, people with several records are not looked up."
+    return {"order": order} | ({"linkage": linkage} if sides.counted == "people" else {})
 
 
 def _class_risks(sides: BeforeAfter, people: Population | None, threshold: float) -> dict[str, Any]:
@@ -229,19 +228,8 @@ def _class_risks(sides: BeforeAfter, people: Population | None, threshold: float
     if not sides.attributes:
         return dict.fromkeys(("prosecutor", "journalist", "marketer", "k_map", "uniqueness"))
     prosecutor = _prosecutor(sides, threshold)
-    if people is None:
-        others = _in_sample(sides, prosecutor)
-    else:
-        others = _in_population(sides, people, threshold)
+    others = _in_sample(sides, prosecutor) if people is None else _in_population(sides, people, threshold)
     return {"prosecutor": prosecutor, **others, "uniqueness": _uniqueness(sides)}
-
-
-def _people(release: Release, sides: BeforeAfter, population: Any, run: Run) -> Population:
-    if sides.units.linked:
-        raise UnsupportedError("A population is compared record by record, and these records are linked.")
-    if not sides.attributes:
-        raise InputError("A population is compared by quasi-identifiers, but the release has none.")
-    return population_of(release, population, sides.labels, run)
 
 
 def _prosecutor(sides: BeforeAfter, threshold: float) -> dict[str, Any]:
@@ -266,11 +254,8 @@ def _in_sample(sides: BeforeAfter, prosecutor: dict[str, Any]) -> dict[str, Any]
     )
     sizes = [class_tally(sides, side).sizes for side in SIDES]
     before, after = (float(s.classes / s.members.sum()) if s.classes else 0.0 for s in sizes)
-    return {
-        "journalist": prosecutor | {"basis": "sample", "sentence": sentence},
-        "marketer": _marketer(before, after, "sample"),
-        "k_map": None,
-    }
+    journalist = prosecutor | {"basis": "sample", "sentence": sentence}
+    return {"journalist": journalist, "marketer": _marketer(before, after, "sample"), "k_map": None}
 
 
 def _in_population(sides: BeforeAfter, people: Population, threshold: float) -> dict[str, Any]:
@@ -315,13 +300,8 @@ def _k_map(people: Population, fitting: np.ndarray) -> dict[str, Any]:
             f" {counted(unseen, 'record fits', 'records fit')} nobody there: the table is not a sample of "
             "this population."
         )
-    return {
-        "population": people.records,
-        "before": before,
-        "after": least,
-        "not_in_population": unseen,
-        "sentence": sentence,
-    }
+    found = {"population": people.records, "before": before, "after": least}
+    return found | {"not_in_population": unseen, "sentence": sentence}
 
 
 def _uniqueness(sides: BeforeAfter) -> dict[str, Any]:
@@ -339,13 +319,9 @@ def _population_uniqueness(sides: BeforeAfter, fraction: float | None) -> dict[s
         return None
     before = population_uniqueness(sides.sizes_before, fraction)
     after = population_uniqueness(sides.sizes_after[sides.kept("after")], fraction)
-    return {
-        "sampling_fraction": fraction,
-        "before": before,
-        "after": after,
-        "sentence": (
-            f"If the table holds {percent(fraction)} of the population, an estimated "
-            f"{percent(before['share'])} of that population were unique in the original quasi-identifiers "
-            f"({before['model']}); as published, {percent(after['share'])} are."
-        ),
-    }
+    sentence = (
+        f"If the table holds {percent(fraction)} of the population, an estimated {percent(before['share'])} "
+        f"of that population were unique in the original quasi-identifiers ({before['model']}); as "
+        f"published, {percent(after['share'])} are."
+    )
+    return {"sampling_fraction": fraction, "before": before, "after": after, "sentence": sentence}

@@ -132,40 +132,38 @@ def people_by_size(sides: BeforeAfter, by: Side) -> SizeCounts:
 
 
 def _before(sides: BeforeAfter) -> ClassTally:
-    return _count(sides, "before", sides.before, sides.sizes_before, np.arange(sides.n_records))
+    return _count(sides, "before", np.arange(sides.n_records))
 
 
 def _after(sides: BeforeAfter) -> ClassTally:
-    records = np.where(sides.withheld, -1, sides.rows)
-    return _count(sides, "after", sides.after, sides.sizes_after, records)
+    return _count(sides, "after", np.where(sides.withheld, -1, sides.rows))
 
 
-def _count(
-    sides: BeforeAfter, by: Side, classes: Classes, sizes: np.ndarray, records: np.ndarray
-) -> ClassTally:
+def _count(sides: BeforeAfter, by: Side, records: np.ndarray) -> ClassTally:
     """The tally of one side; `records` are the originals of its records, -1 for those that do not count."""
-    kept = sides.kept(by)
-    counts = [sides.value_counts(column, classes, records) for column in sides.sensitive]
-    tops = [_most_frequent(found, len(sizes)) for found in counts]
-    guesses = tuple(
-        _guesses(column, found, top, sizes, kept) for column, found, top in zip(sides.sensitive, counts, tops)
+    classes, sizes = (
+        (sides.before, sides.sizes_before) if by == "before" else (sides.after, sides.sizes_after)
     )
-    surest = np.max([top / sizes for top in tops], axis=0) if tops else np.zeros(len(sizes))
+    kept, surest = sides.kept(by), np.zeros(len(sizes))
+    guesses = []
+    for column in sides.sensitive:
+        counts = sides.value_counts(column, classes, records)
+        top = np.zeros(len(sizes), dtype=np.int64)  # how often the most frequent value of each class occurs
+        np.maximum.at(top, counts[0], counts[2])
+        surest = np.maximum(surest, top / sizes)
+        guesses.append(_guesses(column, counts, top, sizes, kept))
+    # classes that give most away: a sensitive value by a safe guess, then a person by a small class
+    order = kept[np.lexsort((sizes[kept], -np.maximum(surest, 1 / sizes)[kept]))[:_RISKIEST]]
+    riskiest = (
+        RiskyClass(tuple(classes.codes[c].tolist()), int(sizes[c]), float(surest[c]), int(c)) for c in order
+    )
     return ClassTally(
         SizeCounts.of(sizes[kept]),
-        guesses,
+        tuple(guesses),
         _least_weight(sides, classes, records, kept),
         _dominance(sides, classes, records),
-        _riskiest(classes, sizes, surest, kept) if by == "after" else (),
+        tuple(riskiest) if by == "after" else (),
     )
-
-
-def _most_frequent(counts: tuple[np.ndarray, np.ndarray, np.ndarray], n_classes: int) -> np.ndarray:
-    """Per class how often its most frequent value occurs."""
-    class_of, _, count = counts
-    top = np.zeros(n_classes, dtype=np.int64)
-    np.maximum.at(top, class_of, count)
-    return top
 
 
 def _guesses(
@@ -181,9 +179,8 @@ def _guesses(
     different = np.bincount(class_of, minlength=len(sizes))[kept]
     top, sizes = top[kept], sizes[kept]
     sure = top / sizes
-    bin_of = np.minimum((sure * BINS).astype(np.int64), BINS - 1)
     bins = np.zeros(BINS, dtype=np.int64)
-    np.add.at(bins, bin_of, sizes)
+    np.add.at(bins, np.minimum((sure * BINS).astype(np.int64), BINS - 1), sizes)
     certain = top == sizes
     return GuessTally(
         people=int(sizes.sum()),
@@ -225,17 +222,6 @@ def _dominance(sides: BeforeAfter, classes: Classes, records: np.ndarray) -> flo
     return float(share.max(initial=0.0))
 
 
-def _riskiest(
-    classes: Classes, sizes: np.ndarray, surest: np.ndarray, kept: np.ndarray
-) -> tuple[RiskyClass, ...]:
-    """The classes that give most away: a sensitive value by a safe guess, then a person by a small class."""
-    risk = np.maximum(surest, 1 / sizes)[kept]
-    order = kept[np.lexsort((sizes[kept], -risk))[:_RISKIEST]]
-    return tuple(
-        RiskyClass(tuple(classes.codes[c].tolist()), int(sizes[c]), float(surest[c]), int(c)) for c in order
-    )
-
-
 def record_risks(risk: np.ndarray, records: np.ndarray, threshold: float) -> dict[str, Any]:
     """Maximum, average and share over a threshold of a risk that every record of a class has.
 
@@ -267,17 +253,14 @@ def weighted_population(sides: BeforeAfter) -> dict[str, Any] | None:
     if before == inf:
         return None
     chance = None if least == inf else 1 / max(least, 1.0)
-    return {
-        "before": before,
-        "after": None if chance is None else least,
-        "chance": chance,
-        "sentence": (
-            "By the sampling weights, the published class that stands for fewest people of the population "
-            f"stands for an estimated {0 if chance is None else least:,.0f}; before it was {before:,.0f}. "
-            "Somebody who does not know who is in the table finds a person with a chance of about "
-            f"{percent(chance or 0.0)} at most."
-        ),
-    }
+    sentence = (
+        "By the sampling weights, the published class that stands for fewest people of the population stands "
+        f"for an estimated {0 if chance is None else least:,.0f}; before it was {before:,.0f}. Somebody who "
+        f"does not know who is in the table finds a person with a chance of about {percent(chance or 0.0)} "
+        "at most."
+    )
+    after = None if chance is None else least
+    return {"before": before, "after": after, "chance": chance, "sentence": sentence}
 
 
 def dominance(sides: BeforeAfter) -> dict[str, Any] | None:
@@ -289,13 +272,11 @@ def dominance(sides: BeforeAfter) -> dict[str, Any] | None:
     if sides.counted == "records":
         return None
     largest = class_tally(sides, "after").dominance
-    return {
-        "after": largest,
-        "sentence": (
-            f"Up to {percent(largest)} of the records of a class are of one person, which no promise limits. "
-            "Whoever knows that somebody has many records may take one of the class for theirs."
-        ),
-    }
+    sentence = (
+        f"Up to {percent(largest)} of the records of a class are of one person, which no promise limits. "
+        "Whoever knows that somebody has many records may take one of the class for theirs."
+    )
+    return {"after": largest, "sentence": sentence}
 
 
 _MOST_VALUES = 20
@@ -306,32 +287,29 @@ def attribute_disclosure(sides: BeforeAfter, *, show_values: bool) -> list[dict[
 
     One group-by per sensitive column and side.
     """
-    before, after = (class_tally(sides, side).guesses for side in SIDES)
-    return [
-        _disclosure(sides, column, was, now, show_values)
-        for column, was, now in zip(sides.sensitive, before, after)
-    ]
+    was, now = (class_tally(sides, side).guesses for side in SIDES)
+    return [_disclosure(sides, *each, show_values) for each in zip(sides.sensitive, was, now)]
 
 
 def _disclosure(
     sides: BeforeAfter, column: Column, before: GuessTally, after: GuessTally, show_values: bool
 ) -> dict[str, Any]:
-    baseline = sides.most_frequent(column, "before")
-    found: dict[str, Any] = {
+    baseline, was, now = sides.most_frequent(column, "before"), _summary(before), _summary(after)
+    sentence = (
+        f"Anybody who knows the published class of a person guesses {column.name!r} right in "
+        f"{percent(now['average'])} of cases on average, and is never more than {percent(now['maximum'])} "
+        f"sure; with the original it was {percent(was['average'])}, and without either table it would be "
+        f"{percent(baseline)}."
+    )
+    return {
         "attribute": column.name,
         "values": len(column.texts),
         "baseline": baseline,
-        "before": _summary(before),
-        "after": _summary(after),
+        "before": was,
+        "after": now,
         "by_value": _by_value(column, after, show_values),
+        "sentence": sentence,
     }
-    found["sentence"] = (
-        f"Anybody who knows the published class of a person guesses {column.name!r} right in "
-        f"{percent(found['after']['average'])} of cases on average, and is never more than "
-        f"{percent(found['after']['maximum'])} sure; with the original it was "
-        f"{percent(found['before']['average'])}, and without either table it would be {percent(baseline)}."
-    )
-    return found
 
 
 def _summary(guesses: GuessTally) -> dict[str, Any]:

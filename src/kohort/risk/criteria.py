@@ -165,7 +165,11 @@ def rarest_predicates(table: Seen, attempts: int, rng: np.random.Generator) -> t
     """
     found = []
     for chosen in _sets(len(table.labels), rng):
-        class_of, sizes = _classes(table, chosen)
+        class_of, n_classes = np.zeros(len(table.rows), dtype=np.int64), 1
+        for column in chosen:
+            codes = table.labels[column].astype(np.int64)
+            class_of, n_classes = refined(class_of, n_classes, codes, np.argsort(codes, kind="stable"))
+        sizes = np.bincount(class_of, minlength=n_classes)
         found.append((int(sizes.min()), chosen, class_of, sizes))
     rarest = min(entry[0] for entry in found)
     best = [entry for entry in found if entry[0] == rarest]
@@ -190,15 +194,6 @@ def _sets(n_columns: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
         size = int(rng.integers(1, n_columns + 1))
         found[tuple(sorted(rng.choice(n_columns, size, replace=False).tolist()))] = None
     return list(found)
-
-
-def _classes(table: Seen, chosen: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """The class of each published record by some columns, and the sizes of classes."""
-    class_of, n_classes = np.zeros(len(table.rows), dtype=np.int64), 1
-    for column in chosen:
-        labels = table.labels[column].astype(np.int64)
-        class_of, n_classes = refined(class_of, n_classes, labels, np.argsort(labels, kind="stable"))
-    return class_of, np.bincount(class_of, minlength=n_classes)
 
 
 def _independent(table: Seen, chosen: tuple[int, ...], rng: np.random.Generator) -> Predicate:

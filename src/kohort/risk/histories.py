@@ -38,12 +38,8 @@ def _risks(columns: list[np.ndarray], household: np.ndarray) -> dict[str, dict[s
     risk = 1 / classes.sizes[classes.of_record]
     order = np.argsort(household, kind="stable")
     starts = np.flatnonzero(np.diff(household[order], prepend=-1))
-    nobody = np.multiply.reduceat(1 - risk[order], starts)
-    return {"individual": _summary(risk), "household": _summary(1 - nobody)}
-
-
-def _summary(risk: np.ndarray) -> dict[str, float]:
-    return {"maximum": float(risk.max()), "average": float(risk.mean())}
+    risks = {"individual": risk, "household": 1 - np.multiply.reduceat(1 - risk[order], starts)}
+    return {whose: {"maximum": float(r.max()), "average": float(r.mean())} for whose, r in risks.items()}
 
 
 def look_up_histories(
@@ -57,10 +53,9 @@ def look_up_histories(
     """
     codes = [sides.attributes[a].column.codes for a in attributes]
     known = history_of_record(histories.persons, histories.slots, [*codes, *histories.marks])
-    before = _Owned.of(histories.persons, known)
-    own = before.place_of_person[people]
-    sizes = before.sizes[before.history_of_person[people]]
-    return Lookup(sizes, own), _after(sides, histories, attributes, people)
+    before = _Owned.of(histories.persons, known, histories.n_people)
+    found = Lookup(before.sizes[before.history_of_person[people]], before.place_of_person[people])
+    return found, _after(sides, histories, attributes, people)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,11 +71,9 @@ class _Owned:
     place_of_person: np.ndarray
 
     @classmethod
-    def of(cls, persons: np.ndarray, history: np.ndarray, n_people: int | None = None) -> _Owned:
-        n = int(persons.max()) + 1 if n_people is None else n_people
-        of_person = np.full(n, -1, dtype=np.int64)
+    def of(cls, persons: np.ndarray, history: np.ndarray, n_people: int) -> _Owned:
+        of_person, place = np.full((2, n_people), -1, dtype=np.int64)
         of_person[persons] = history
-        place = np.full(n, -1, dtype=np.int64)
         shown = np.flatnonzero(of_person >= 0)
         order = shown[np.argsort(of_person[shown], kind="stable")]
         sizes = np.bincount(of_person[order])
@@ -95,7 +88,10 @@ def _after(sides: BeforeAfter, histories: Histories, attributes: Sequence[int], 
     marks = [mark[sides.rows] for mark in histories.marks]
     history = history_of_record(persons, slots, [*labels, *marks])
     seen = _Owned.of(persons, history, histories.n_people)
-    shown = _one_of_each(persons, history)
+    owner = np.empty(int(history.max()) + 1, dtype=np.int64)
+    owner[history] = persons
+    shown = np.flatnonzero(owner[history] == persons)  # the records of one person for each history
+    shown = shown[np.argsort(history[shown], kind="stable")]
     table = _Shown(
         [codes[shown] for codes in labels],
         None if slots is None else slots[shown],
@@ -113,14 +109,6 @@ def _after(sides: BeforeAfter, histories: Histories, attributes: Sequence[int], 
         if mine >= 0 and fits[mine]:
             place[target] = seen.sizes[:mine][fits[:mine]].sum() + seen.place_of_person[person]
     return Lookup(candidates, place)
-
-
-def _one_of_each(persons: np.ndarray, history: np.ndarray) -> np.ndarray:
-    """The published records of one person for each history, history by history."""
-    owner = np.empty(int(history.max()) + 1, dtype=np.int64)
-    owner[history] = persons
-    chosen = np.flatnonzero(owner[history] == persons)
-    return chosen[np.argsort(history[chosen], kind="stable")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,32 +138,11 @@ class _Shown:
 
 
 def _all_matched(fits: np.ndarray) -> bool:
-    """Whether every column can have a row of its own that fits: augmenting paths, O(rows * columns ** 2)."""
-    column_of_row = np.full(fits.shape[0], -1)
-    return all(_matched(column, fits, column_of_row) for column in range(fits.shape[1]))
+    """Whether every column can have a row of its own that fits."""
+    import rustworkx
 
-
-def _matched(column: int, fits: np.ndarray, column_of_row: np.ndarray) -> bool:
-    """Give a column a row of its own, moving others to other rows if need be; False if that is impossible."""
-    via = np.full(len(column_of_row), -1)  # the column from which each row was reached
-    waiting = [column]
-    while waiting:
-        current = waiting.pop()
-        for row in np.flatnonzero(fits[:, current] & (via < 0)).tolist():
-            via[row] = current
-            if column_of_row[row] < 0:
-                _shift(row, column, via, column_of_row)
-                return True
-            waiting.append(int(column_of_row[row]))
-    return False
-
-
-def _shift(row: int, column: int, via: np.ndarray, column_of_row: np.ndarray) -> None:
-    """Move the columns along the path that ends in a free row, each to the row that it was reached by."""
-    while True:
-        mover = int(via[row])
-        freed = np.flatnonzero(column_of_row == mover)
-        column_of_row[row] = mover
-        if mover == column:
-            return
-        row = int(freed[0])
+    n_rows, n_columns = fits.shape
+    graph = rustworkx.PyGraph()
+    graph.add_nodes_from(range(n_rows + n_columns))
+    graph.add_edges_from_no_data([(row, n_rows + column) for row, column in np.argwhere(fits).tolist()])
+    return len(rustworkx.max_weight_matching(graph, max_cardinality=True)) == n_columns

@@ -21,7 +21,7 @@ from kohort.data.column import Column
 from kohort.errors import counted, percent
 from kohort.kernels.threads import in_threads
 from kohort.risk.kernels import nearest_records
-from kohort.risk.seen import Seen, drawn_targets, of_release, other_columns, wilson
+from kohort.risk.seen import drawn_targets, of_release, other_columns, wilson
 
 if TYPE_CHECKING:
     from kohort.release.release import Release
@@ -34,7 +34,11 @@ ROUGHLY = 0.05
 def near_numbers(release: Release, *, targets: int = 500, seed: int = 0) -> dict[str, Any] | None:
     """Link people to published records by the numbers that are published as they are; None without any."""
     sides = release.sides
-    columns = [column for column in other_columns(release) if _is_number(column)]
+    columns = [  # distances between values mean something: numbers and times with more than two values
+        column
+        for column in other_columns(release)
+        if column.ordered and not column.listed and len(column.texts) - int(column.has_null) > 2
+    ]
     if not columns or not sides.attributes:
         return None
     rng = np.random.default_rng(seed)
@@ -44,24 +48,13 @@ def near_numbers(release: Release, *, targets: int = 500, seed: int = 0) -> dict
     own = own if len(own) <= targets else np.sort(rng.choice(own, targets, replace=False))
     points = original[sides.rows[own]]
     blurred = points + rng.normal(0.0, ROUGHLY, points.shape)
-    classes = {
-        "": np.zeros(len(records), dtype=np.int64),
-        "_in_class": sides.after.of_record.astype(np.int64),
-    }
-    facts: dict[str, Any] = {
-        "columns": [column.name for column in columns],
-        "targets": len(own),
-        "of": len(sides.rows),
-    }
-    for where, of_record in classes.items():
+    of_class = sides.after.of_record.astype(np.int64)
+    names = [column.name for column in columns]
+    facts: dict[str, Any] = {"columns": names, "targets": len(own), "of": len(sides.rows)}
+    for where, of_record in (("", np.zeros_like(of_class)), ("_in_class", of_class)):
         facts[f"exactly{where}"] = nearest_facts(points, records, own, of_record)
         facts[f"roughly{where}"] = nearest_facts(blurred, records, own, of_record)
     return facts | {"sentence": _sentence(facts)}
-
-
-def _is_number(column: Column) -> bool:
-    """Whether distances between the values mean something: numbers and times with more than two values."""
-    return column.ordered and not column.listed and len(column.texts) - int(column.has_null) > 2
 
 
 def _scaled(columns: Sequence[Column]) -> np.ndarray:
@@ -69,10 +62,8 @@ def _scaled(columns: Sequence[Column]) -> np.ndarray:
     scaled = []
     for column in columns:
         assert column.numbers is not None
-        values = np.full(len(column.texts), np.nan)
-        values[: len(column.numbers)] = column.numbers
-        numbers = values[column.codes].astype(np.float64)
-        numbers = np.where(np.isfinite(numbers), numbers, np.nan)
+        values = np.append(column.numbers.astype(np.float64), [np.nan] * column.has_null)
+        numbers = np.where(np.isfinite(values), values, np.nan)[column.codes]
         numbers = numbers - np.nanmean(numbers)
         spread = np.nanstd(numbers)
         scaled.append(np.nan_to_num(numbers / spread if spread > 0 else numbers))
@@ -156,31 +147,21 @@ def automatic_attempts(release: Release, *, targets: int = 500, seed: int = 0) -
         known = np.arange(len(table.names) if way.endswith("other columns") else n)
         if way.startswith("some"):
             known = np.sort(rng.choice(n, int(rng.integers(1, n + 1)), replace=False))
-        found = _people_who_fit(table, known, person)
+        fits = np.ones(len(table.rows), dtype=bool)
+        for c in known.tolist():
+            fits &= table.coverings[c].covers(table.known[c][[person]])[0][table.labels[c]]
+        found = np.unique(table.persons[table.rows[fits]])
         confirmed = len(found) == 1 and bool(found[0] == table.persons[person])
         names = tuple(table.names[c] for c in known.tolist())
         attempts.append(Attempt(person + 1, way, names, len(found), confirmed))
     return attempts
 
 
-def _people_who_fit(table: Seen, columns: np.ndarray, person: int) -> np.ndarray:
-    """The people with a published record whose labels cover what is known of a person in some columns."""
-    fits = np.ones(len(table.rows), dtype=bool)
-    for c in columns:
-        fits &= table.coverings[c].covers(table.known[c][[person]])[0][table.labels[c]]
-    return np.unique(table.persons[table.rows[fits]])
-
-
 def intruder_facts(attempts: Sequence[Attempt], seed: int) -> dict[str, Any]:
     """How many were looked for, suspected and confirmed, in all and by the way they were looked for."""
     ways = list(dict.fromkeys(attempt.method for attempt in attempts))
-    facts: dict[str, Any] = _counts(attempts) | {
-        "seed": seed,
-        "by_method": [
-            {"method": way} | _counts([attempt for attempt in attempts if attempt.method == way])
-            for way in ways
-        ],
-    }
+    by_way = [{"method": way} | _counts([a for a in attempts if a.method == way]) for way in ways]
+    facts: dict[str, Any] = _counts(attempts) | {"seed": seed, "by_method": by_way}
     sentence = intruder_sentence(facts, "Automatic attempts")
     if any(way.endswith("other columns") for way in ways):
         alone = _counts([a for a in attempts if not a.method.endswith("other columns")])

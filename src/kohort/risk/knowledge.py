@@ -262,14 +262,18 @@ def knowledge_sweep(
         "special_uniques": special_uniques(uniques, still_unique, sides, show_values=show_values),
     }
     whom = "person" if sides.counted == "people" else "record"
-    return facts | {"sentence": f"{_how_many(facts)} {_in_original(facts, whom)} {_in_release(facts)}"}
+    return facts | {"sentence": _sentence(facts, whom)}
 
 
 def _examined(table: KnownTable, sets: Sets, threshold: float) -> tuple[list[dict[str, Any]], Uniques]:
     """The figures of every set of columns, and who is unique by what."""
     found: list[dict[str, Any]] = []
     n = int(table.counts.sum())
-    uniques = Uniques(table.columns, _largest_kept(sets, len(table.counts)))
+    largest, room = 0, MOST_KEPT // max(len(table.counts), 1)  # sets for which all who are unique by it fit
+    while largest < sets.complete and comb(sets.n_columns, largest + 1) <= room:
+        largest += 1
+        room -= comb(sets.n_columns, largest)
+    uniques = Uniques(table.columns, max(largest, min(sets.complete, 1)))
 
     def see(chosen: tuple[int, ...], sizes: np.ndarray) -> None:
         risk = 1 / np.maximum(sizes, 1)
@@ -289,15 +293,6 @@ def _examined(table: KnownTable, sets: Sets, threshold: float) -> tuple[list[dic
 
     sweep(table, sets, see)
     return found, uniques
-
-
-def _largest_kept(sets: Sets, n_rows: int) -> int:
-    """The most columns of a set for which it is kept who is unique by it, so that all fit in memory."""
-    largest, total = 0, 0
-    while largest < sets.complete and total + comb(sets.n_columns, largest + 1) * n_rows <= MOST_KEPT:
-        largest += 1
-        total += comb(sets.n_columns, largest) * n_rows
-    return max(largest, min(sets.complete, 1))
 
 
 def _summary(found: list[dict[str, Any]], names: list[str]) -> dict[str, Any]:
@@ -337,34 +332,28 @@ def _mean(values: list[float]) -> float | None:
     return float(np.mean(values)) if values else None
 
 
-def _how_many(facts: dict[str, Any]) -> str:
-    if facts["examined"] == facts["sets"]:
-        return f"All {facts['sets']:,} sets of quasi-identifiers that somebody may know were examined."
-    return (
-        f"Of {facts['sets']:,} sets of quasi-identifiers, {facts['examined']:,} were examined: all of up to "
-        f"{counted(facts['complete_up_to'], 'column')}, and some larger ones, drawn at random."
-    )
-
-
-def _in_original(facts: dict[str, Any], whom: str) -> str:
-    found = facts["before"]["singled_out_by"]
-    if found is None:
-        return f"In the original, none of them singles out a {whom}."
-    n = len(found["columns"])
-    known = " and ".join(repr(name) for name in found["columns"])
-    return (
-        f"In the original, {counted(n, 'known column')} may be enough to single somebody out: {known} "
-        f"{'does' if n == 1 else 'do'} so for {counted(found['unique'], 'record')}."
-    )
-
-
-def _in_release(facts: dict[str, Any]) -> str:
-    found, least = facts["after"]["singled_out_by"], facts["after"]["smallest_class"]
-    if found is None:
-        chance = percent(1 / least) if least else percent(0.0)
-        return (
-            f"In the release, none of them does: whatever is known, at least {least:,} look alike, a chance "
-            f"of {chance} at most."
+def _sentence(facts: dict[str, Any], whom: str) -> str:
+    """How many sets were examined, and by which somebody is singled out, in the original and the release."""
+    how_many = f"All {facts['sets']:,} sets of quasi-identifiers that somebody may know were examined."
+    if facts["examined"] != facts["sets"]:
+        how_many = (
+            f"Of {facts['sets']:,} sets of quasi-identifiers, {facts['examined']:,} were examined: all of up "
+            f"to {counted(facts['complete_up_to'], 'column')}, and some larger ones, drawn at random."
         )
-    known = " and ".join(repr(name) for name in found["columns"])
-    return f"In the release, {known} still singles out {counted(found['unique'], 'record')}."
+    before, after = (facts[side]["singled_out_by"] for side in ("before", "after"))
+    known = [" and ".join(map(repr, found["columns"])) if found else "" for found in (before, after)]
+    original = f"In the original, none of them singles out a {whom}."
+    if before is not None:
+        n = len(before["columns"])
+        original = (
+            f"In the original, {counted(n, 'known column')} may be enough to single somebody out: {known[0]} "
+            f"{'does' if n == 1 else 'do'} so for {counted(before['unique'], 'record')}."
+        )
+    least = facts["after"]["smallest_class"]
+    release = (
+        f"In the release, none of them does: whatever is known, at least {least:,} look alike, a chance of "
+        f"{percent(1 / least if least else 0.0)} at most."
+    )
+    if after is not None:
+        release = f"In the release, {known[1]} still singles out {counted(after['unique'], 'record')}."
+    return f"{how_many} {original} {release}"

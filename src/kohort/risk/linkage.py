@@ -34,13 +34,17 @@ def linkage_attack(sides: BeforeAfter, adversary: Adversary, threshold: float) -
         n_items = sides.baskets.m
     n_people, picked = _targets(sides, adversary.targets, rng, known_columns=bool(chosen))
     items = None if sides.baskets is None else _items_known(sides.baskets, picked, n_items, rng)
+    how = "and picked a record that fits"
     if sides.units.linked:
+        how = "in all records of theirs, and picked a pseudonym that fits"
         before, after = look_up_histories(sides, sides.units.histories, chosen, picked)
     elif sides.units.several:
+        how = "from one record of theirs, and picked somebody with a record that fits"
         before, after = look_up_people(sides, sides.units.persons, chosen, picked, rng)
     else:
         before, after = look_up(sides, chosen, picked, items)
     by_record = not sides.units.linked and not sides.units.several
+    withheld = sides.codes_of_records(picked).withheld if by_record and sides.n_withheld else np.zeros(0)
     found: dict[str, Any] = {
         "known": [names[i] for i in chosen],
         "known_items": n_items,
@@ -48,9 +52,9 @@ def linkage_attack(sides: BeforeAfter, adversary: Adversary, threshold: float) -
         "sampled": len(picked) < n_people,
         "before": before.facts(rng, threshold),
         "after": after.facts(rng, threshold),
-        "after_withheld": _withheld_maximum(sides, picked, after) if by_record else None,
+        "after_withheld": float(after.chance[withheld].max()) if withheld.any() else None,
     }
-    return found | {"sentence": _sentence(found, _way(sides))}
+    return found | {"sentence": _sentence(found, how)}
 
 
 def _targets(
@@ -66,42 +70,24 @@ def _targets(
     return n, picked if numbers is None else numbers[picked]
 
 
-def _withheld_maximum(sides: BeforeAfter, targets: np.ndarray, after: Lookup) -> float | None:
-    """The highest chance among targets whose record is withheld as `*`; None if there are none."""
-    if not sides.n_withheld:
-        return None
-    withheld = sides.codes_of_records(targets).withheld
-    return float(after.chance[withheld].max()) if withheld.any() else None
-
-
-def _way(sides: BeforeAfter) -> str:
-    """How the adversary goes about it, in words."""
-    if sides.units.linked:
-        return "in all records of theirs, and picked a pseudonym that fits"
-    if sides.units.several:
-        return "from one record of theirs, and picked somebody with a record that fits"
-    return "and picked a record that fits"
-
-
 def _sentence(found: dict[str, Any], picked: str) -> str:
     what = [counted(len(found["known"]), "column")] if found["known"] else []
     what += [counted(found["known_items"], "item")] if found["known_items"] else []
-    before, after = found["before"], found["after"]
+    before, after, best = found["before"], found["after"], found["after_withheld"]
     low, high = after["interval"]
-    return (
+    sentence = (
         f"An adversary who knew {' and '.join(what)} of {found['targets']:,} people, {picked}, "
         f"found {percent(before['hit_rate'])} of them in the original and "
         f"{percent(after['hit_rate'])} in the release (95 % interval {percent(low)} to {percent(high)}), "
-        f"and nobody there with a better chance than {percent(after['maximum'])}." + _warning(found)
+        f"and nobody there with a better chance than {percent(after['maximum'])}."
     )
-
-
-def _warning(found: dict[str, Any]) -> str:
-    """A sentence about a withheld record that is found: only `*` fits a person whom no class fits."""
-    best = found["after_withheld"]
-    if best is None or best < found["after"]["maximum"]:
-        return ""
-    return " That record is withheld as `*`, and few others fit the person. Set suppressed: drop to omit it."
+    if best is None or best < after["maximum"]:
+        return sentence
+    # a withheld record is found: only `*` fits a person whom no class fits
+    return (
+        f"{sentence} That record is withheld as `*`, and few others fit the person. Set suppressed: drop to "
+        "omit it."
+    )
 
 
 def _items_known(pair: BasketPair, targets: np.ndarray, n_items: int, rng: np.random.Generator) -> np.ndarray:
@@ -122,12 +108,16 @@ def look_up(
 ) -> tuple[Lookup, Lookup]:
     """Look targets (original records) up by some quasi-identifiers, before and after.
 
-    A published record is a candidate if each of its labels covers what is known of the target.
-    known_items[t] are items of target t, -1 where fewer are known. O(targets * classes * attributes), for
-    items O(targets * published items).
+    A published record is a candidate if each of its labels covers what is known of the target. Candidates are
+    in the order of classes and, within a class, of the original records. known_items[t] are items of target
+    t, -1 where fewer are known. O(targets * classes * attributes), for items O(targets * published items).
     """
     if sides.baskets is None or known_items is None:
-        return _look_up_records(sides, attributes, targets)
+        at = sides.codes_of_records(targets)
+        values, labels = ([codes[a] for a in attributes] for codes in (at.codes, at.labels))
+        found = sides.tally(_Search(attributes, targets, values, labels), _added)
+        alike, alike_before, fitting_, fitting_before, among = found
+        return Lookup(alike, alike_before), Lookup(fitting_, np.where(among > 0, fitting_before, -1))
     known = [sides.attributes[a].column.codes[targets] for a in attributes]
     raw = classes_of([sides.attributes[a].column.codes for a in attributes], sides.n_records)
     shown = classes_of([sides.labels[a].codes for a in attributes], len(sides.rows))
@@ -207,22 +197,6 @@ def _still_shown(
         found = np.bincount(target, weights=covered, minlength=len(own)) > 0
         shown[found, number] = items[found]
     return shown
-
-
-def _look_up_records(
-    sides: BeforeAfter, attributes: Sequence[int], targets: np.ndarray
-) -> tuple[Lookup, Lookup]:
-    """Look original records up by some quasi-identifiers, before and after.
-
-    A published record is a candidate if each of its labels covers what is known of the target. Candidates
-    are in the order of classes and, within a class, of the original records.
-    O(targets * classes * attributes).
-    """
-    known = sides.codes_of_records(targets)
-    values, labels = ([codes[a] for a in attributes] for codes in (known.codes, known.labels))
-    found = sides.tally(_Search(attributes, targets, values, labels), _added)
-    alike, alike_before, fitting, fitting_before, among = found
-    return Lookup(alike, alike_before), Lookup(fitting, np.where(among > 0, fitting_before, -1))
 
 
 def _added(parts: Sequence[np.ndarray]) -> np.ndarray:

@@ -98,8 +98,8 @@ def narrowed_columns(
             starts.append(column)
             if column.name in narrow and _narrow(narrow, column.name, whole, way):
                 orders.append((column.name,))
-        elif column.name not in narrow and _in_runs(column.true):
-            starts.append(column)
+        elif column.name not in narrow and int((np.bincount(column.true + 1) > 1).sum()) > 1:
+            starts += [column] if stand_together(column.true) else []
     for column in starts[:_MOST_CHAINS]:
         orders += _narrow_within(column, narrow)
     return [narrow[column.name] for column in quasi], tuple(orders)
@@ -138,11 +138,6 @@ def _direction(true: np.ndarray, stretch: np.ndarray) -> int:
     if not steps.any():
         return 0
     return 1 if steps.min() >= 0 else -1 if steps.max() <= 0 else 0
-
-
-def _in_runs(true: np.ndarray) -> bool:
-    """Whether equal values stand together, and more than one value has several records."""
-    return int((np.bincount(true + 1) > 1).sum()) > 1 and stand_together(true)
 
 
 def stand_together(true: np.ndarray) -> bool:
@@ -203,18 +198,14 @@ def order_attack(release: Release, sides: BeforeAfter, k: int) -> dict[str, Any]
     for sorter in release.order.sorters:
         place = np.argsort(value_codes(release.dataset.taken(sorter.column, rows)), kind="stable")
         kept = _kept_columns(release.dataset, untouched, rows[place])
-        gained = by_column[sorter.column] = attack_ranks([_at(column, place) for column in quasi], kept, k)
+        moved = [replace(c, first=c.first[place], last=c.last[place], true=c.true[place]) for c in quasi]
+        gained = by_column[sorter.column] = attack_ranks(moved, kept, k)
         if gained["orders"]:
             sentences.append(
                 f"Anybody who sorts the records by {sorter.column!r}, which is published as it is, gets them "
                 f"{_gain(gained)}"
             )
     return {**found, "by_column": by_column, "sentence": " ".join(sentences)}
-
-
-def _at(column: Sighted, place: np.ndarray) -> Sighted:
-    """The column with its records in another order."""
-    return replace(column, first=column.first[place], last=column.last[place], true=column.true[place])
 
 
 def _kept_columns(original: Table, names: Sequence[str], rows: np.ndarray) -> list[Sighted]:

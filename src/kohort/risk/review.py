@@ -65,19 +65,13 @@ def _figures(sizes: np.ndarray) -> dict[str, Any]:
 
 def limit_verdicts(sizes: np.ndarray, limits: Sequence[RiskLimit]) -> list[dict[str, Any]]:
     """For each limit what classes of these sizes attain, and whether it holds."""
-    everybody = np.ones(len(sizes), dtype=bool)
     verdicts = []
     for promise in stated(limits):
         judged = OF_CLASSES[promise.name](promise, Counts(sizes), Values())
-        measured = judged.measured(everybody)
-        verdicts.append(
-            {
-                "promise": promise.words,
-                "asked": float(judged.asked),
-                "measured": None if measured is None else float(measured),
-                "holds": bool(judged.holds.all()),
-            }
-        )
+        measured = judged.measured(np.ones(len(sizes), dtype=bool))
+        attained = None if measured is None else float(measured)
+        found = {"promise": promise.words, "asked": float(judged.asked), "measured": attained}
+        verdicts.append(found | {"holds": bool(judged.holds.all())})
     return verdicts
 
 
@@ -112,13 +106,9 @@ def review_release(
     population  a newer table of the people that the release is about
     original    where it is at hand: hierarchies that are built from the data are built from both
     """
-    promises = Check(
-        "promises",
-        verdict.holds,
-        "Every promise was measured again, and holds."
-        if verdict.holds
-        else f"Measured again, a promise does not hold. {' '.join(verdict.reasons())}",
-    )
+    broken = f"Measured again, a promise does not hold. {' '.join(verdict.reasons())}"
+    good = "Every promise was measured again, and holds."
+    promises = Check.of("promises", not verdict.holds, good, broken)
     found = [promises, *(due_date(recipient, on) for recipient in request.recipients)]
     if not request.recipients:
         found.append(Check("recipients", None, "The spec names no recipient, so no date of review is known."))
@@ -139,13 +129,10 @@ def due_date(recipient: Recipient, on: date) -> Check:
     name = f"review for {recipient.name}"
     if recipient.review is None:
         return Check(name, None, f"No date of review is given for {recipient.name}.")
-    days = (recipient.review - on).days
-    when = recipient.review.isoformat()
-    if days < 0:
-        return Check(
-            name, False, f"The review for {recipient.name} was due on {when}, {counted(-days, 'day')} ago."
-        )
-    return Check(name, True, f"The review for {recipient.name} is due on {when}, in {counted(days, 'day')}.")
+    days, when = (recipient.review - on).days, recipient.review.isoformat()
+    late = f"The review for {recipient.name} was due on {when}, {counted(-days, 'day')} ago."
+    fine = f"The review for {recipient.name} is due on {when}, in {counted(days, 'day')}."
+    return Check.of(name, days < 0, fine, late)
 
 
 def _limits(request: Statement) -> list[RiskLimit]:
@@ -181,19 +168,14 @@ def _in_population(
     of_people = request.roles.only("person") is not None  # a class then has more records than people
     lacking = int((fitting < (1 if of_people else classes.sizes)).sum())
     enough = "one of them" if of_people else "as many of them as it has records"
-    detail = (
+    good = (
         f"The population of {population.n_records:,} people contains the release: every class fits {enough}."
     )
-    if lacking:
-        detail = (
-            f"{counted(lacking, 'class fits', 'classes fit')} too few people of the population: it does not "
-            "contain the sample. Give a table of all people that the release may be about."
-        )
-    contained = Check("population", not lacking, detail)
-    return [contained, *_population_risk(fitting, request)]
-
-
-def _population_risk(fitting: np.ndarray, request: Statement) -> list[Check]:
+    bad = (
+        f"{counted(lacking, 'class fits', 'classes fit')} too few people of the population: it does not "
+        "contain the sample. Give a table of all people that the release may be about."
+    )
+    contained = Check.of("population", lacking, good, bad)
     least = int(fitting.min())
     risk = 1 / max(least, 1)
     detail = (
@@ -204,4 +186,4 @@ def _population_risk(fitting: np.ndarray, request: Statement) -> list[Check]:
     failing = [limit for limit in limits if not least or not limit.within(risk)]
     if failing:
         detail += " That is not within the limit on the risk."
-    return [Check("risk in the population", not failing if limits else None, detail)]
+    return [contained, Check("risk in the population", not failing if limits else None, detail)]

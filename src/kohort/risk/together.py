@@ -84,7 +84,13 @@ def _by_following(ledger: Ledger) -> tuple[np.ndarray, np.ndarray]:
     Where nobody has a place, as with m-invariance, the records of a person are followed.
     """
     has_places = ledger.entries[-1].facts["again"] != "m-invariance"
-    cell = ledger.cell_of_place if has_places else _cells_of_people(ledger)
+    if has_places:
+        cell = ledger.cell_of_place
+    else:
+        tracks = np.full((len(ledger.people), len(ledger.entries)), NOWHERE, dtype=np.int64)
+        for number, entry in enumerate(entry.of_people for entry in ledger.entries):
+            tracks[entry.person, number] = entry.class_of
+        cell = distinct_rows(tracks - NOWHERE)[2].astype(np.int64)
     sizes = np.bincount(cell)
     certainty = np.zeros(len(sizes))
     for entry in ledger.entries:
@@ -93,14 +99,6 @@ def _by_following(ledger: Ledger) -> tuple[np.ndarray, np.ndarray]:
         np.maximum.at(certainty, *_largest_shares(followed, _kinds(seen)))
     of_person = cell[ledger.place_of_person] if has_places else cell
     return sizes[of_person], certainty[of_person]
-
-
-def _cells_of_people(ledger: Ledger) -> np.ndarray:
-    """A number for each person, the same for people whose records are in the same classes in all releases."""
-    tracks = np.full((len(ledger.people), len(ledger.entries)), NOWHERE, dtype=np.int64)
-    for number, entry in enumerate(entry.of_people for entry in ledger.entries):
-        tracks[entry.person, number] = entry.class_of
-    return distinct_rows(tracks - NOWHERE)[2].astype(np.int64)
 
 
 def _largest_shares(group: np.ndarray, kind: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -151,23 +149,18 @@ def _subtract(entry: LedgerEntry, beside: LedgerEntry, candidates: np.ndarray, c
     left &= np.isin(entry.class_of, whole[:, 1])
     if not left.any():
         return
-    size = _records_alike(entry, left)[entry.class_of[left]]
+    kind = _kinds(entry)
+    cell = entry.class_of.astype(np.int64) * (int(kind.max()) + 1) + kind
+    alike = np.isin(cell, np.unique(cell[left]))  # any record with a value that is left may be meant
+    size = np.bincount(entry.class_of[alike], minlength=entry.n_classes)[entry.class_of[left]]
     share = np.zeros(entry.n_classes)
-    groups, largest = _largest_shares(entry.class_of[left].astype(np.int64), _kinds(entry)[left])
+    groups, largest = _largest_shares(entry.class_of[left].astype(np.int64), kind[left])
     share[groups] = largest
     somebody = entry.person[left] != NOBODY
     people, size, share = entry.person[left][somebody], size[somebody], share[entry.class_of[left]][somebody]
     known = candidates[people]
     candidates[people] = np.where(known > 0, np.minimum(known, size), size)
     certainty[people] = np.maximum(certainty[people], share)
-
-
-def _records_alike(entry: LedgerEntry, left: np.ndarray) -> np.ndarray:
-    """Per class how many of its records have values that are among those left: any of them may be meant."""
-    kind = _kinds(entry)
-    pairs = entry.class_of.astype(np.int64) * (int(kind.max()) + 1) + kind
-    alike = np.isin(pairs, np.unique(pairs[left]))
-    return np.bincount(entry.class_of[alike], minlength=entry.n_classes)
 
 
 # -- by values ---------------------------------------------------------------------------------------
@@ -214,10 +207,8 @@ def _values_of_classes(entry: LedgerEntry, kind: np.ndarray) -> list[Counter]:
     """How often each kind of values occurs in each class."""
     class_of = _told(entry)
     found: list[Counter] = [Counter() for _ in range(int(class_of.max()) + 1)]
-    width = int(kind.max(initial=0)) + 1
-    pairs, times = np.unique(class_of * width + kind, return_counts=True)
-    for pair, n in zip(pairs.tolist(), times.tolist()):
-        found[pair // width][pair % width] = n
+    for number, value in zip(class_of.tolist(), kind.tolist()):
+        found[number][value] += 1
     return found
 
 
