@@ -246,7 +246,7 @@ def publish(prepared: Prepared, recoding: Recoding) -> Published:
     generalized = frozenset(attribute.name for attribute in prepared.attributes)
     broken, withheld = "", recoding.withheld
     # where records are followed, withheld ones that are published would tell
-    followed = request.linked_by is not None or request.ledger is not None
+    followed = request.linked or request.ledger is not None
     drops = bool(prepared.attributes) and (request.suppressed == "drop" or followed)
     if not drops and withheld.any():
         stars = (pc.fill_null(pc.equal(columns[n].cast(pa.string()), STAR), False) for n in generalized)

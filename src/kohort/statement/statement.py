@@ -174,6 +174,11 @@ class Statement(Options):
         return person if person is not None and self.treatments.get(person) == "pseudonym" else None
 
     @property
+    def linked(self) -> bool:
+        """Whether the published records of a person or household are seen together."""
+        return self.linked_by is not None
+
+    @property
     def fresh_key(self) -> str | None:
         """The column whose pseudonyms need no secret of the user's: they link records and nothing else."""
         return self.events.key or self.linked_by
@@ -201,11 +206,11 @@ class Statement(Options):
 
         Where values of a column are protected over known items, no class may imply one by itself.
         """
-        if self.km is None:
+        if not self.km:
             return self.models
         k = max([self.km.k, *(model.k for model in self.models if isinstance(model, KAnonymity))])
         others = [model for model in self.models if not isinstance(model, KAnonymity)]
-        if self.confidence is not None and self.confidence.attribute:
+        if self.confidence and self.confidence.attribute:
             others.append(AlphaDeassociation(self.confidence.attribute, self.confidence.asked))
         return (KAnonymity(k), *others)
 

@@ -140,7 +140,7 @@ def _not_there(request: Statement) -> Iterator[str]:
     """What is asked for that a cluster does not do, in words."""
     if request.events:
         yield "a table of events beside that of people"
-    if request.linked_by is not None or request.roles.only("household") is not None:
+    if request.linked or request.roles.only("household") is not None:
         yield "linked records or households"
     if request.roles.only("weight") is not None:
         yield "weights of records"
