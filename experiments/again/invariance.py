@@ -69,7 +69,7 @@ def publish(tables: Sequence[pa.Table], spec: dict, way: type[MInvariance]) -> l
                 "release": number,
                 "records": table.num_rows,
                 "withheld": people["resting"] + people["waiting"],
-                "counterfeits": release.counterfeits,
+                "counterfeits": release.published.counterfeits,
                 "signatures": n_signatures(ledger),
                 "loss": round(release.loss["loss"], 4),
                 "spread": round(spread(release), 2),

@@ -67,7 +67,7 @@ def released(which, **more):
 
 def honest(release):
     """The costs that honest code finds in a release."""
-    known = {} if release.rows is None else {"order": release.original_rows}
+    known = {"order": release.original_rows}
     found = verify_release(
         MemoryTable(release.table), release.request, original=MemoryTable(people()), **known
     )

@@ -149,16 +149,9 @@ def write_slices(slices: Slices, path: str | Path, *, delimiter: str | None = No
     path = Path(path)
     kind = format_to_write(path)
     refuse_doubles(slices.schema.names, "The table")
-    with _explained(path):
-        kind.code.write(slices, path, delimiter)
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """Errors of the libraries in our words, since theirs may quote cells."""
     try:
-        yield
-    except (pa.ArrowNotImplementedError, pl.exceptions.PolarsError):
+        kind.code.write(slices, path, delimiter)
+    except (pa.ArrowNotImplementedError, pl.exceptions.PolarsError):  # their texts may quote cells
         raise UnsupportedError(f"{path.suffix} files cannot hold one of the table's column types.") from None
 
 

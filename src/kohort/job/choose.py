@@ -69,7 +69,12 @@ def choose(problem: Problem, request: Statement, standing: Standing | None = Non
     elif any(model.by_sampling for model in problem.models):
         choice = _by_sampling(problem, request)
     else:
-        items = None if problem.items is None else _for_items(request)
+        items = None
+        if request.items:
+            named: Any = request.items.algorithm
+            if named == "auto":  # the one of the whole job, if that is for items
+                named = request.algorithm if is_for_items(request.algorithm) else "apriori-items"
+            items = items_algorithm_named(named) if isinstance(named, str) else named
         choice = _for_table(problem, request, items) if problem.attributes else _for_baskets(request, items)
     choice.solver.refuse(problem)
     return choice
@@ -101,8 +106,7 @@ def _for_baskets(request: Statement, items: ItemsAlgorithm | None) -> Choice:
         )
     if request.cost not in ("loss", "ncp"):
         raise UnsupportedError(f"Items have one cost, ncp. Leave out the cost {request.cost!r}.")
-    others = [model.name for model in request.models if model.name != "k-anonymity"]
-    if others:
+    if others := [model.name for model in request.models if model.name != "k-anonymity"]:
         raise UnsupportedError(
             f"{', '.join(others)} is about classes of quasi-identifiers, but no column has that role. Leave "
             "it out."
@@ -128,7 +132,15 @@ def _for_table(
     if solver is not algorithm:
         parameters |= {"diversify": {"w": weight}}
     if not problem.masses.even and not algorithm.weighs:
-        solver = _counting_alike(solver, algorithm)
+        if algorithm.takes_scheme:  # its result is the proof that it is the best
+            able = [name for name, other in ALGORITHMS.items() if other.weighs]
+            raise UnsupportedError(
+                f"{algorithm.name} proves its result for records that all count the same, and these have "
+                f"weights. Choose one of {', '.join(able)}, or drop the weights with the role identifier."
+            )
+        from kohort.algorithms.uniting.counting_alike import CountingAlike
+
+        solver = CountingAlike(solver, algorithm.name)
     if request.suppressed == "star":
         solver = StarsTogether(solver, null_is_star=null_is_star)
     if items is not None:
@@ -136,19 +148,6 @@ def _for_table(
 
         solver = WithItems(solver, items, request.items.weight, null_is_star=null_is_star)
     return Choice(solver, algorithm.name, parameters, why, items)
-
-
-def _counting_alike(solver: Solver, algorithm: Algorithm) -> Solver:
-    """An algorithm that does not weigh records; refused where its result is the proof that it is the best."""
-    from kohort.algorithms.uniting.counting_alike import CountingAlike
-
-    if algorithm.takes_scheme:
-        able = [name for name, other in ALGORITHMS.items() if other.weighs]
-        raise UnsupportedError(
-            f"{algorithm.name} proves its result for records that all count the same, and these have "
-            f"weights. Choose one of {', '.join(able)}, or drop the weights with the role identifier."
-        )
-    return CountingAlike(solver, algorithm.name)
 
 
 def _for_histories(problem: Problem, request: Statement) -> Choice:
@@ -225,12 +224,3 @@ def _unmet_models(algorithm: Algorithm, problems: Sequence[Problem]) -> tuple[st
             f"Choose an algorithm that does: {', '.join(able)}."
         )
     return unmet
-
-
-def _for_items(request: Statement) -> ItemsAlgorithm:
-    """The algorithm that the request names for the items, or for the whole job; else apriori-items."""
-    asked: Any = request.items.algorithm
-    if asked == "auto":
-        asked = request.algorithm if is_for_items(request.algorithm) else "apriori-items"
-    algorithm: ItemsAlgorithm = items_algorithm_named(asked) if isinstance(asked, str) else asked
-    return algorithm

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from kohort.data.arrow_values import take_records, value_codes, without_unused
 from kohort.data.baskets import joined
-from kohort.data.codebook import codebook_of, with_codebook
+from kohort.data.codebook import NO_CODEBOOK, codebook_of, with_codebook
 from kohort.data.compact_column import smallest_type
 from kohort.data.counting import count_codes, stretches_of
 from kohort.data.domain import STAR
@@ -201,7 +201,7 @@ class Published:
         """The type of a column and what a file said about it, also where its values are generalized."""
         if name not in self.columns:
             return self.dataset.field(name).with_type(kind)
-        book = codebook_of(self.dataset.field(name)) if name in self.generalized else None
+        book = codebook_of(self.dataset.field(name)) if name in self.generalized else NO_CODEBOOK
         return with_codebook(pa.field(name, kind), book)
 
     @cached_property

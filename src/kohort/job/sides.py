@@ -302,8 +302,8 @@ class BeforeAfter:
 
 def before_after(release: Release) -> BeforeAfter:
     """Read both sides of a release, the published one from the published table; `release.sides` keeps it."""
-    published, rows = release.shown, release.rows
-    if release.counterfeits:  # figures are about people
+    published, rows = release.published.shown, release.published.rows
+    if release.published.counterfeits:  # figures are about people
         genuine = release.original_rows >= 0
         published, rows = MemoryTable(release.arrow.filter(pa.array(genuine))), rows[genuine]
     attributes = release.problem.attributes

@@ -28,27 +28,31 @@ class Meaning:
     """
 
     about: str
-    role: Role
+    role: Role | Literal[""]
     certain: bool = True
 
 
-def meaning_of(name: str) -> Meaning | None:
-    """What a column's name says about it: its longest known phrase, of equally long ones the first listed.
+NO_MEANING = Meaning("", "")
 
-    >>> meaning_of("Date of Birth").about, meaning_of("stage")
-    ('a date', None)
+
+def meaning_of(name: str, label: str = "") -> Meaning:
+    """What a column's name, else its label, says: its longest known phrase, of equally long ones the first.
+
+    >>> meaning_of("Date of Birth").about, meaning_of("stage") == NO_MEANING
+    ('a date', True)
     """
     words = words_of(name)
     if "".join(words) in _WHOLE_NAMES:
         return _PERSON_NAME
     for length in range(min(len(words), _LONGEST_PHRASE), 0, -1):
         phrases = ["".join(words[i : i + length]) for i in range(len(words) - length + 1)]
-        ranks = [_RANK_OF_PHRASE.get(p, _RANK_OF_PHRASE.get(p.removesuffix("s"))) for p in phrases]
-        if found := [rank for rank in ranks if rank is not None]:
-            return _MEANINGS[min(found)][0]
-    stems = (phrase for stem, phrase in _STEMS.items() if any(word.startswith(stem) for word in words))
-    phrase = next(stems, None)  # educyrs is about education
-    return None if phrase is None else _MEANINGS[_RANK_OF_PHRASE[phrase]][0]
+        known = (_RANK_OF_PHRASE.keys() & {phrase, phrase.removesuffix("s")} for phrase in phrases)
+        if ranks := [_RANK_OF_PHRASE[max(found, key=len)] for found in known if found]:
+            return _MEANINGS[min(ranks)][0]
+    for stem, phrase in _STEMS.items():
+        if any(word.startswith(stem) for word in words):  # educyrs is about education
+            return _MEANINGS[_RANK_OF_PHRASE[phrase]][0]
+    return meaning_of(label) if label else NO_MEANING
 
 
 _WORD_OF_STEM = """

@@ -153,7 +153,7 @@ def profile(table: pa.Table, *, max_combination: int = 3, sample: int = 100_000,
 # -- columns ---------------------------------------------------------------------------------------
 
 
-def _looked_at(table: pa.Table) -> tuple[dict[str, Column], dict[str, str | None], dict[str, Suggestion]]:
+def _looked_at(table: pa.Table) -> tuple[dict[str, Column], dict[str, str], dict[str, Suggestion]]:
     """The columns with one value per record in codes, their labels, and a suggestion for every column."""
     coded, labels, suggestions = {}, {}, {}
     for about in table.schema:
@@ -163,9 +163,8 @@ def _looked_at(table: pa.Table) -> tuple[dict[str, Column], dict[str, str | None
         elif pa.types.is_nested(about.type) or is_bytes(about.type):
             suggestions[name] = Suggestion("identifier", _NESTED)
         else:
-            labels[name] = None if book is None else book.label
-            apart = frozenset() if book is None else book.missing_texts
-            coded[name] = code_column(name, table[name], apart=apart)
+            labels[name] = book.label or ""
+            coded[name] = code_column(name, table[name], apart=book.missing_texts)
             suggestions[name] = suggest(coded[name], labels[name])
     return coded, labels, suggestions
 
@@ -178,7 +177,7 @@ def _profile_column(
     table: pa.Table,
     name: str,
     coded: dict[str, Column],
-    labels: dict[str, str | None],
+    labels: dict[str, str],
     suggestion: Suggestion,
 ) -> ColumnProfile:
     values, hierarchy = table[name], None

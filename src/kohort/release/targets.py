@@ -138,11 +138,8 @@ def write_tables(
         from kohort.job.streaming import published_slices
 
         options["delimiter"] = delimiters[0]
-        with published_slices(release.published, rows_per_slice, out.parent, progress) as (
-            schema,
-            tables,
-            check,
-        ):
+        with published_slices(release.published, rows_per_slice, out.parent, progress) as made:
+            schema, tables, check = made
             write_data_slices(Slices(schema, tables), out, **options)
         hashes = [check_file(check.of_written, out, **options)]
     else:
@@ -164,19 +161,17 @@ def write_verified(
         return check_file(partial(WrittenCheck.of, table), path, delimiter=delimiter, formulas=formulas)
     with _readable(path):
         found = read_basket_file(path, shape, header=None if shape.id is None else True)
-    baskets = pa.table({BASKETS: _in_file(table[BASKETS], shape)})
-    check = WrittenCheck.of(baskets, f"the {path.suffix} file", holds_all=False)
+    # missing baskets are empty there, and a long table lacks those that are empty
+    baskets = table[BASKETS]
+    full = pc.greater(pc.fill_null(pc.list_value_length(baskets), 0), 0)
+    if shape.id is None:
+        baskets = pc.if_else(full, baskets, pa.scalar([], baskets.type))
+    else:
+        baskets = baskets.filter(full)
+    check = WrittenCheck.of(pa.table({BASKETS: baskets}), f"the {path.suffix} file", holds_all=False)
     check.compare(found.table)
     check.finish()
     return found.sha256
-
-
-def _in_file(baskets: pa.ChunkedArray, shape: BasketShape) -> pa.ChunkedArray:
-    """Baskets as a file has them: missing ones are empty, and a long table lacks those that are empty."""
-    full = pc.greater(pc.fill_null(pc.list_value_length(baskets), 0), 0)
-    if shape.id is not None:
-        return baskets.filter(full)
-    return pc.if_else(full, baskets, pa.scalar([], baskets.type))
 
 
 def check_file(

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from kohort.data.arrow_values import is_bytes
+from kohort.data.arrow_values import is_bytes, value_type
 from kohort.data.column import Column, refuse_uncodable
 from kohort.data.compact_column import CountedColumn, counted_column, smallest_type
 from kohort.errors import InputError, InternalError, UnsupportedError
@@ -262,7 +262,8 @@ class SparkParts:
         names = [*self.names, *(self.hidden if hidden else [])]
 
         def opened(table: pa.Table) -> Batches:
-            plain = [_plain(table.column(name)) for name in names]
+            columns = map(table.column, names)
+            plain = [column.cast(value_type(column.type)) for column in columns]
             yield from pa.table(plain, names=names).to_batches(max_chunksize=1 << 16)
 
         with spark_failures("look at the release"):
@@ -284,11 +285,6 @@ def _verified_tables(batches: Batches, digests: Mapping[int, bytes]) -> Iterator
                     "made again. Nothing was written. Run this again, without a time limit if it recurs."
                 )
             yield unpacked(data.as_buffer())
-
-
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    kind = column.type
-    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
 
 
 def cell(found: Any) -> pa.RecordBatch:

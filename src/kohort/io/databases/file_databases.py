@@ -20,6 +20,8 @@ from kohort.io.formats.fitting import refuse_doubles
 _DUCKDB_ROWS, _SQLITE_ROWS = 1 << 17, 1 << 16
 _AS_TEXT = ("UUID", "INTERVAL", "TIME WITH TIME ZONE", "BIT", "BIGNUM", "VARINT", "UHUGEINT", "GEOMETRY")
 _KEPT = ("UUID", "JSON", "INTERVAL", "TIME WITH TIME ZONE", "BIT", "HUGEINT", "UHUGEINT")
+_UNKNOWN = (pa.types.is_duration, pa.types.is_map, pa.types.is_union)
+_WITHOUT_TEXT = (pa.types.is_nested, pa.types.is_duration, pa.types.is_interval)
 _REFUSED = ("UNION", "VARIANT", "MAP")
 
 
@@ -82,7 +84,12 @@ class Duckdb(dialect.Database):
     def stored(field: pa.Field, column: pa.ChunkedArray) -> tuple[pa.Field, pa.ChunkedArray]:
         """A column in a type of DuckDB's, which are nearly those of Arrow."""
         plain = dialect.plain_type(field.type)
-        kind = dialect.stored_type(field, plain, [*_DUCKDB_STORED, (_is_known, plain)], "DuckDB")
+        kind = dialect.stored_type(
+            field,
+            plain,
+            [*_DUCKDB_STORED, (lambda kind: not any(test(kind) for test in _UNKNOWN), plain)],
+            "DuckDB",
+        )
         return field.with_type(kind), dialect.stored_as(field, column, kind)
 
     def commit(self) -> None:
@@ -165,10 +172,6 @@ def _own_type(field: pa.Field) -> str:
     return f"{own}::{kind} as {own}" if note.startswith("duckdb ") and kind in _KEPT else own
 
 
-def _is_known(kind: pa.DataType) -> bool:
-    return not (pa.types.is_duration(kind) or pa.types.is_map(kind) or pa.types.is_union(kind))
-
-
 _DUCKDB_STORED: dialect.Stored = [
     (pa.types.is_null, pa.string()),
     (pa.types.is_large_string, pa.string()),
@@ -244,17 +247,13 @@ class Sqlite(dialect.AdbcDatabase):
         return pa.field(field.name, kind), column
 
 
-def _has_text(kind: pa.DataType) -> bool:
-    return not (pa.types.is_nested(kind) or pa.types.is_duration(kind) or pa.types.is_interval(kind))
-
-
 _SQLITE_STORED: dialect.Stored = [
     (pa.types.is_boolean, pa.int64()),
     (pa.types.is_uint64, pa.string()),
     (pa.types.is_integer, pa.int64()),
     (pa.types.is_floating, pa.float64()),
     (is_bytes, pa.binary()),
-    (_has_text, pa.string()),
+    (lambda kind: not any(test(kind) for test in _WITHOUT_TEXT), pa.string()),
 ]
 
 

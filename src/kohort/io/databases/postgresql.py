@@ -81,7 +81,12 @@ class Postgresql(dialect.AdbcDatabase):
 
     def parts(self, select: str, schema: pa.Schema, **options: Any) -> Iterator[pa.RecordBatch]:
         for batch in super().parts(select, schema, **options):
-            _refuse_endless_times(batch)
+            for field, column in zip(batch.schema, batch.columns):
+                if has_distant_dates(column):
+                    raise InputError(
+                        f"Column {field.name!r} has dates or times outside of the years 1 to 9999, such as "
+                        "infinity. Replace them in the query, for example by null."
+                    )
             yield batch
 
     def relations(self, statement: str, source: DatabaseTable) -> frozenset[Any]:
@@ -157,16 +162,6 @@ def _numeric(field: pa.Field) -> tuple[str, pa.DataType]:
     if modifier < 0 or precision > _LARGEST_DECIMAL or scale > precision:
         return "numeric", pa.string()
     return f"numeric({precision},{scale})", pa.decimal128(precision, scale)
-
-
-def _refuse_endless_times(batch: pa.RecordBatch) -> None:
-    """Refuse dates and times outside of the years 1 to 9999, infinity among them."""
-    for field, column in zip(batch.schema, batch.columns):
-        if has_distant_dates(column):
-            raise InputError(
-                f"Column {field.name!r} has dates or times outside of the years 1 to 9999, such as infinity. "
-                "Replace them in the query, for example by null."
-            )
 
 
 # PostgreSQL as a place to publish: the table is created, filled, checked and named in one transaction.
@@ -252,17 +247,13 @@ class PostgresqlWriting(dialect.Writing):
         try:
             self._database.commit()
         except InputError:
-            outcome = self._outcome(number)
+            outcome = ""
+            with suppress(InputError), closing(Postgresql(self._database.address, to_write=False)) as asking:
+                outcome = asking.rows("select txid_status($1)", number)[0][0] or ""
             if not outcome:
                 raise self._lost() from None
             if outcome != "committed":
                 raise
-
-    def _outcome(self, number: int) -> str:
-        """What became of a transaction: committed, aborted; empty if the server does not say."""
-        with suppress(InputError), closing(Postgresql(self._database.address, to_write=False)) as asking:
-            return asking.rows("select txid_status($1)", number)[0][0] or ""
-        return ""
 
 
 _STORED: dialect.Stored = [

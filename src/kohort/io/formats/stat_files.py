@@ -37,16 +37,6 @@ class _CodedColumn:
     label: str | None = None
 
 
-def _coded_columns(table: pa.Table, program: Program) -> list[_CodedColumn]:
-    """The codes and labels by which a program stores a table; `table` holds plain values, no dictionaries."""
-    coded = []
-    for about, values in zip(table.schema, table.columns):
-        book = codebook_of(about) or Codebook()
-        column = _coded(pl.Series(about.name, pl.from_arrow(values)), book, program)
-        coded.append(replace(column, label=book.label))
-    return coded
-
-
 def _noted(columns: list[_CodedColumn], what: str) -> dict[str, Any] | None:
     """What is said about the columns of which something is said; None where nothing is."""
     notes = {column.values.name: getattr(column, what) for column in columns}
@@ -168,7 +158,15 @@ def _coded_for(program: Program, table: pa.Table) -> list[_CodedColumn]:
     fitting.refuse_columns(table.schema, program, fitting.has_no_text)
     fitting.refuse_distant_dates(table, program)
     with fitting.by_polars(f"Writing a {program} file"):
-        return _coded_columns(pa.concat_tables(fitting.Slices.of(_fitting(table)).plain().tables), program)
+        table = fitting.wide_decimals_as_text(fitting.long_numbers_as_text(table))  # both would round them
+        table = fitting.times_as_text(table, fitting.is_fine_or_zoned)
+        plain = pa.concat_tables(fitting.Slices.of(table).plain().tables)
+        coded = []
+        for about, values in zip(plain.schema, plain.columns):
+            book = codebook_of(about)
+            column = _coded(pl.Series(about.name, pl.from_arrow(values)), book, program)
+            coded.append(replace(column, label=book.label))
+        return coded
 
 
 def _write(coded: list[_CodedColumn], path: Path, function: str, title: str, **options: Any) -> None:
@@ -184,13 +182,6 @@ def _write(coded: list[_CodedColumn], path: Path, function: str, title: str, **o
             "the disk?"
         ) from None
     _check_written(frame, path, READERS[function], title)
-
-
-def _fitting(table: pa.Table) -> pa.Table:
-    """The table in types that both programs have: text for what they would round."""
-    return fitting.times_as_text(
-        fitting.wide_decimals_as_text(fitting.long_numbers_as_text(table)), fitting.is_fine_or_zoned
-    )
 
 
 _MILLISECOND = 1.0  # as far as times may be off, in milliseconds: both programs store them as numbers
@@ -249,8 +240,7 @@ def _meaningful_table(frame: pl.DataFrame, notes: Any) -> pa.Table:
         book = _codebook(column, notes)
         array = _categories(column, book) if book.categories else _values(column, book)
         arrays.append(array)
-        note = None if book == Codebook() else book
-        fields.append(with_codebook(pa.field(column.name, array.type), note))
+        fields.append(with_codebook(pa.field(column.name, array.type), book))
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 
