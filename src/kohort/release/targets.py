@@ -69,7 +69,7 @@ class Target:
 
     def refuse(self, request: Statement, shape: BasketShape | None, artefacts: Sequence[Artefact]) -> None:
         """Refuse what does not go with this place: one for two tables, two for one."""
-        if (request.events is None) != (self.events is None):
+        if bool(request.events) == (self.events is None):
             raise InputError(
                 "A release of people and events is two files: name that of the events, too (--events-out, in "
                 "Python: write(out, events=...))."
