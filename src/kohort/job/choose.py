@@ -1,7 +1,4 @@
-"""Choose the algorithm: the one asked for, wrapped in what the privacy models and the items need.
-
-What few jobs need is loaded where it is needed.
-"""
+"""Choose the algorithm: the one asked for, wrapped in what the privacy models and the items need."""
 
 from __future__ import annotations
 
@@ -58,10 +55,7 @@ class Choice:
 
 
 def choose(problem: Problem, request: Statement, standing: Standing | None = None) -> Choice:
-    """The algorithm that the request asks for; raises if it cannot solve the problem.
-
-    standing  what earlier releases say of the records; None without a ledger
-    """
+    """The algorithm that the request asks for; raises if it cannot solve the problem."""
     if standing is not None:
         choice = _for_ledger(problem, request, standing)
     elif problem.units.linked:
@@ -70,7 +64,7 @@ def choose(problem: Problem, request: Statement, standing: Standing | None = Non
         choice = _by_sampling(problem, request)
     else:
         items = None
-        if request.items is not None:
+        if request.items:
             named: Any = request.items.algorithm
             if named == "auto":  # the one of the whole job, if that is for items
                 named = request.algorithm if is_for_items(request.algorithm) else "apriori-items"
@@ -146,7 +140,6 @@ def _for_table(
     if items is not None:
         from kohort.algorithms.items.with_items import WithItems
 
-        assert request.items is not None
         solver = WithItems(solver, items, request.items.weight, null_is_star=null_is_star)
     return Choice(solver, algorithm.name, parameters, why, items)
 
@@ -161,9 +154,8 @@ def _for_histories(problem: Problem, request: Statement) -> Choice:
 
     largest, *others = (wide_problem(problem, part) for part in parts_of(problem))
     choice = _in_groups(largest, request, "linked records are published in groups of people", others)
-    why = tuple(
-        f"Of the people whose records are linked, by the largest part: {note}" for note in choice.notes
-    )
+    about = "Of the people whose records are linked, by the largest part:"
+    why = tuple(f"{about} {note}" for note in choice.notes)
     return replace(choice, solver=OverHistories(choice.solver), notes=why)
 
 
@@ -194,7 +186,7 @@ def _asked(request: Statement) -> Algorithm:
     """The algorithm for the quasi-identifiers, with its schemes."""
     asked = request.algorithm
     if is_for_items(asked):
-        if request.items is None:
+        if not request.items:
             raise UnsupportedError(f"{request.algorithm_name} is for a column of items, but there is none.")
         asked = "auto"  # it is for the items; the quasi-identifiers have no algorithm of their own
     algorithm: Any = algorithm_named(asked) if isinstance(asked, str) else asked
