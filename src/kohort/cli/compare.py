@@ -46,13 +46,13 @@ def _made(output: Output, make: Callable[..., Any], asked: Compare | Frontier, s
     """The releases that are to be measured, made by a function of `kohort.comparison`, and drawn."""
     read, named, beside = read_spec(asked.spec), source_named(asked.data, asked), asked.spec.parent
     reads = [file_of(named), asked.spec, *files_of(read, beside=beside)]
-    Outputs([path for path in (asked.out, asked.plot) if path is not None], reads=reads).check()
+    Outputs([*filter(None, (asked.out, asked.plot))], reads=reads).check()
     settings = Settings(beside, asked.out, asked.queries, asked.seed, asked.time_limit)
     with output.progress() as progress:
         source = read_data(named, read.shape, **asked.reading)
         output.notes(source)
         found = make(source.table, read, settings, progress=progress, **swept)
-    if asked.plot is not None:
+    if asked.plot:
         found.plot(asked.plot)
     return found
 

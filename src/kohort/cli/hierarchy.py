@@ -114,7 +114,7 @@ def _column(output: Output, data: Path | DatabaseTable, name: str, reading: dict
 
 def _source(asked: Check | Show) -> Path | DatabaseTable | None:
     """The table with the values, where there is one."""
-    return None if asked.data is None else source_named(asked.data, asked)
+    return source_named(asked.data, asked) if asked.data else None
 
 
 def _read(asked: Check | Show, output: Output) -> tuple[Column | None, HierarchyFile]:
@@ -128,7 +128,7 @@ def _read(asked: Check | Show, output: Output) -> tuple[Column | None, Hierarchy
 
 
 def check(asked: Check, output: Output) -> None:
-    written = [path for path in [asked.offending] if path is not None]
+    written = [asked.offending] if asked.offending else []
     outputs = Outputs(written, reads=[asked.file, file_of(_source(asked))])
     outputs.check()
     coded, read = _read(asked, output)

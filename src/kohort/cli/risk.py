@@ -53,7 +53,7 @@ def risk(asked: Risk, output: Output) -> None:
 def population_of(asked: Risk | Dossier) -> dict[str, Any]:
     """What is known of the population, as keywords of `Release.risk` and `Release.dossier`."""
     people = None
-    if asked.population is not None:
+    if asked.population:
         header = asked.population_header
         people = read_table(asked.population, header=header, header_option="population-header").table
     return {"population": people, "sampling_fraction": asked.sampling_fraction}
@@ -63,7 +63,7 @@ def _figures(facts: dict[str, Any]) -> Table:
     rows = [
         (name, measure.replace("_", " "), *(f"{found[side][measure]:.2%}" for side in ("before", "after")))
         for name in ("prosecutor", "journalist", "marketer", "linkage")
-        if (found := facts[name]) is not None
+        if (found := facts[name])
         for measure in ("maximum", "average", "over_threshold")
         if measure in found["after"]
     ]
@@ -76,7 +76,7 @@ def _sentences(facts: dict[str, Any]) -> list[str]:
     measured = facts.get("utility", {})
     names = ("queries", "item_queries", "itemsets", "classification", "association")
     parts += [measured.get(name) for name in names]
-    return [part["sentence"] for part in parts if part is not None and "sentence" in part]
+    return [part["sentence"] for part in parts if part and "sentence" in part]
 
 
 # -- the releases of a ledger ----------------------------------------------------------------------

@@ -158,7 +158,7 @@ def cells(
     **swept: Sequence[Any] | None,
 ) -> list[Cell]:
     """Every cell of a grid, refused where it cannot be asked for; by parameters first, then by algorithm."""
-    if spec.events is not None:
+    if spec.events:
         raise UnsupportedError(
             "Releases of two tables, people and events, cannot be compared. Leave 'events' out of the spec "
             "to compare releases of the people alone."

@@ -223,9 +223,6 @@ def _small(encoded: pa.DictionaryArray) -> np.ndarray:
     return (indices.to_numpy(zero_copy_only=False).astype(np.int32) + 1).astype(kind)
 
 
-# Columns of a table that is elsewhere: their distinct values with counts, and the codes of parts of them.
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PartColumn(Column):
     """A column of some records of a table; `counts` are those of the whole table.

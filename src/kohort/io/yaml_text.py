@@ -77,9 +77,6 @@ class _Seen:
             self.open[-1] = (outer, so_far + size)
 
 
-# YAML with the line of every key, so that an error can name the place; keys used twice are refused.
-
-
 class _Loader(yaml.SafeLoader):
     """Scalars as YAML 1.2 has them: NO, on, 010 and 2024-01-31 are texts, as they are in people's data."""
 
@@ -141,9 +138,6 @@ def _places(node: yaml.Node, path: tuple, name: str) -> Iterator[tuple[tuple, in
         for where, line in _places(value, (*path, key.value), name):
             if where != (*path, key.value):
                 yield where, line
-
-
-# Parts of a spec as YAML text: a key and its value on one line, or spread over several.
 
 
 _NO_LIMIT = 1_000_000  # columns: yaml is to break no line

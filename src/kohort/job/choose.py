@@ -64,7 +64,7 @@ def choose(problem: Problem, request: Statement, standing: Standing | None = Non
         choice = _by_sampling(problem, request)
     else:
         items = None
-        if request.items is not None:
+        if request.items:
             named: Any = request.items.algorithm
             if named == "auto":  # the one of the whole job, if that is for items
                 named = request.algorithm if is_for_items(request.algorithm) else "apriori-items"
@@ -140,7 +140,6 @@ def _for_table(
     if items is not None:
         from kohort.algorithms.items.with_items import WithItems
 
-        assert request.items is not None
         solver = WithItems(solver, items, request.items.weight, null_is_star=null_is_star)
     return Choice(solver, algorithm.name, parameters, why, items)
 
@@ -187,7 +186,7 @@ def _asked(request: Statement) -> Algorithm:
     """The algorithm for the quasi-identifiers, with its schemes."""
     asked = request.algorithm
     if is_for_items(asked):
-        if request.items is None:
+        if not request.items:
             raise UnsupportedError(f"{request.algorithm_name} is for a column of items, but there is none.")
         asked = "auto"  # it is for the items; the quasi-identifiers have no algorithm of their own
     algorithm: Any = algorithm_named(asked) if isinstance(asked, str) else asked

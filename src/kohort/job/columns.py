@@ -119,7 +119,7 @@ DEFAULT_HIERARCHY = Order("frequency", fanout=5)
 def items_problem(dataset: Table, request: Statement) -> ItemsProblem | None:
     """The problem of the items column, with all records as one class; None without such a column."""
     items = request.items
-    if items is None:
+    if not items:
         return None
     assert request.km is not None
     baskets = read_baskets(dataset, items.column, separator=items.separator, multiset=items.multiset)
@@ -200,7 +200,7 @@ class ItemsPart:
         """The items part of a recoding; None where the problem has no items."""
         if problem.items is None:
             return None
-        assert recoding.items is not None and algorithm is not None and request.items is not None
+        assert recoding.items is not None and algorithm is not None
         posed = replace(problem.items, class_of_record=recoding.class_of_record)
         source = DEFAULT_HIERARCHY if request.items.hierarchy is None else request.items.hierarchy
         return cls(

@@ -343,7 +343,7 @@ def _baskets(release: Release, published: Table) -> BasketPair | None:
     if release.items is None:
         return None
     request = release.request.items
-    assert request is not None and release.request.km is not None
+    assert release.request.km is not None
     shown = read_baskets(published, request.column, separator=request.separator)
     problem = release.items.problem
     if problem.confidence is not None:  # sensitive items are not known to an attacker

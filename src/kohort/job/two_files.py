@@ -164,12 +164,12 @@ def _like(original: Table, table: pa.Table) -> Any:
 def join_files(people: Table, events: Table, request: Statement) -> TwoFiles:
     """Join the events to their people; what does not fit together is refused, with its number."""
     asked = request.events
-    if asked is None:
+    if not asked:
         raise InputError(
             "Events are given, but nothing is asked of them: add 'events' with their key to the spec (in "
             "Python, name the column that both tables have as person)."
         )
-    items = None if request.items is None else request.items.column
+    items = request.roles.only("items")
     asked.refuse_wrong_columns(people.names, events.names, request.roles, items)
     owner = _owners(people, events, asked.key)
     orphans = int((owner < 0).sum())

@@ -38,7 +38,7 @@ def hierarchies_of(release: Release) -> dict[str, Hierarchy]:
 
 def columns_with_files(request: Statement) -> list[str]:
     """The columns that may get a file: it depends on the data whether a column has a hierarchy."""
-    items = [] if request.items is None else [request.items.column]
+    items = request.roles.having("items")
     return [*request.roles.having("quasi-identifier"), *items]
 
 

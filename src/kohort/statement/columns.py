@@ -177,14 +177,14 @@ def texts_in_order(name: str, values: Any) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class EventsAsked:
-    """A table of events, several for each person, that is published beside the table of people.
+    """A table of events, several for each person, beside the table of people; `EventsAsked()`: there is none.
 
     key      the column that both tables have: whose record it is
     columns  the columns of the events that have a role; None: not said, a column is found in either table
     orphans  what becomes of events whose person is not in the table of people
     """
 
-    key: str
+    key: str = ""
     columns: tuple[str, ...] | None = None
     orphans: Annotated[
         Literal["error", "drop"], Option("events of people who are not in the table of people")
@@ -192,6 +192,10 @@ class EventsAsked:
 
     def __post_init__(self) -> None:
         check_parameters(self, say="The {name!r} of events")
+
+    def __bool__(self) -> bool:
+        """Whether there are events."""
+        return self.key != ""
 
     def refuse_wrong_columns(
         self, people: Sequence[str], events: Sequence[str], roles: Roles, items: str | None

@@ -172,12 +172,12 @@ def _slot(history: Any) -> str | None:
     )
 
 
-def _events(given: Mapping[str, Any]) -> EventsAsked | None:
+def _events(given: Mapping[str, Any]) -> EventsAsked:
     """What is asked of a table of events, where there is one."""
     if given["events"] is None:
         if given["orphans"] != "error":
             raise InputError("'orphans' is about a table of events: give events=, or leave it out.")
-        return None
+        return EventsAsked()
     keys = _names(given["person"] or ())
     if len(keys) != 1:
         raise InputError("Name the column that people and events both have: person='patient'.")

@@ -105,7 +105,6 @@ def partition_keys(spark: Any, n_parts: int) -> list[int]:
 
 
 # Numbers for records that depend on their values alone: the same on every machine and in every order.
-
 _FACTOR, _SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
 
 

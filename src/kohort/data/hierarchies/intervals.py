@@ -203,9 +203,6 @@ def _decimals(number: Number) -> int:
     return max(-exponent, 0)
 
 
-# Hierarchies of nested intervals that hold about equally many records, for skewed numbers.
-
-
 _SLACK = 0.1  # how far a cut may move to a rounder number, as a share of a part's records
 
 
@@ -304,9 +301,6 @@ class _Sorted:
 def _labels(limits: Sequence[str]) -> list[str]:
     inner = [f"[{a}, {b})" for a, b in pairwise(limits)]
     return [f"< {limits[0]}", *inner, f">= {limits[-1]}"]
-
-
-# Hierarchies of nested ranges of numbers or days, as other tools write them down.
 
 
 @dataclass(frozen=True)

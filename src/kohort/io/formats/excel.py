@@ -236,8 +236,6 @@ def _notes(path: Path, names: list[str], place: int) -> tuple[str, ...]:
 # What readers of Excel pass over in silence: merged cells, errors and formulas without a result. A reader
 # gives the value of merged cells for the first of them only, and nothing for a cell with an error or
 # a formula that was never calculated. So they are looked for in the file itself.
-
-
 def refuse_flaws(path: Path, sheet: str) -> None:
     """Refuse merged cells and cells that lack their value, by where they are and how many."""
     try:

@@ -18,11 +18,11 @@ import numpy as np
 
 from kohort.problem.promises.counts import ClassCounts
 from kohort.problem.promises.exact import (
-    INT64_MAX,
     Column,
     OneOf,
     Positive,
     at_most,
+    integers,
     largest_ratio,
     product_at_least_one,
     readable,
@@ -65,9 +65,8 @@ class ShareBand(ComparedModel):
         overall = self._overall(counts, context)
         total = int(overall.sum())
         bound = total * int(counts.sizes.max(initial=1))
-        kind = np.int64 if bound <= INT64_MAX else object
-        sizes = counts.sizes.astype(kind)[counts.class_of]
-        return counts.count.astype(kind) * total, overall.astype(kind)[counts.value_of] * sizes
+        sizes, count, overall = (integers(each, bound) for each in (counts.sizes, counts.count, overall))
+        return count * total, overall[counts.value_of] * sizes[counts.class_of]
 
 
 DIGITS = 60
