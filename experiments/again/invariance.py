@@ -29,9 +29,10 @@ from experiments.again.__main__ import (
 from experiments.again.classic import Classic
 from kohort.algorithms.again import WAYS, MInvariance
 from kohort.data.ledger import Ledger
-from kohort.io.read_spec import parse_spec, with_files
+from kohort.io.read_spec import with_files
 from kohort.release.job import release_of
 from kohort.release.release import Release
+from kohort.statement.from_yaml import from_yaml as parse_spec
 from kohort.tables.source import Source
 
 WAYS_BESIDE = {"buckets": Classic, "prices": MInvariance}

@@ -16,9 +16,8 @@ from kohort.data.hierarchies.code_systems import words_of
 from kohort.data.hierarchies.intervals import Intervals
 from kohort.datasets import generate_hospital, load_adult
 from kohort.errors import InputError
-from kohort.profiling.names import NO_MEANING, meaning_of
 from kohort.profiling.profile import profile
-from kohort.profiling.roles import suggest_hierarchy
+from kohort.profiling.roles import NO_MEANING, meaning_of, suggest_hierarchy
 from kohort.profiling.uniqueness import class_sizes
 
 

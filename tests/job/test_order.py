@@ -13,7 +13,7 @@ import pytest
 import kohort as ko
 from frames import as_lists
 from kohort.errors import InputError
-from kohort.job.order import _sorted_columns, dealt_order
+from kohort.job.order import _is_sorted, dealt_order
 from kohort.tables.memory import MemoryTable
 from trials import trials
 
@@ -132,11 +132,11 @@ def test_few_records_are_called_sorted_where_a_random_order_hardly_ever_is(count
     column = MemoryTable(pa.table({"age": values})).column("age")
     rows = np.arange(len(values))
     for turned in (rows, rows[::-1]):
-        assert bool(_sorted_columns([column], turned)) == (2 / orders < 0.01)
-        assert bool(_sorted_columns([column] * 50, turned)) == (2 / orders < 0.01 / 50)
+        assert _is_sorted(column, turned, 0.01) == (2 / orders < 0.01)
+        assert _is_sorted(column, turned, 0.01 / 50) == (2 / orders < 0.01 / 50)
     swapped = rows.copy()
     swapped[[0, -1]] = swapped[[-1, 0]]
-    assert not _sorted_columns([column], np.append(swapped, rows))
+    assert not _is_sorted(column, np.append(swapped, rows), 0.01)
 
 
 def test_a_column_that_sorts_what_is_published_exactly_is_not_blamed():

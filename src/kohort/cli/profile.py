@@ -23,9 +23,10 @@ from kohort.io.databases import DatabaseTable
 from kohort.io.source_file import Files, plain_suffix
 from kohort.io.write_spec import items_spec_text, spec_text, suggested_attribute
 from kohort.problem.promises import KAnonymity
-from kohort.profiling.profile import BasketProfile, Combination, profile_baskets
+from kohort.profiling.profile import BasketProfile, profile_baskets
 from kohort.profiling.profile import Profile as Found
 from kohort.profiling.profile import profile as profile_table
+from kohort.profiling.uniqueness import Combination
 from kohort.statement.items import BASKETS, BasketShape
 
 _WORST_SHOWN = 3  # combinations of each size

@@ -1,7 +1,4 @@
-"""Choose the algorithm: the one asked for, wrapped in what the privacy models and the items need.
-
-What few jobs need is loaded where it is needed.
-"""
+"""Choose the algorithm: the one asked for, wrapped in what the privacy models and the items need."""
 
 from __future__ import annotations
 
@@ -58,10 +55,7 @@ class Choice:
 
 
 def choose(problem: Problem, request: Statement, standing: Standing | None = None) -> Choice:
-    """The algorithm that the request asks for; raises if it cannot solve the problem.
-
-    standing  what earlier releases say of the records; None without a ledger
-    """
+    """The algorithm that the request asks for; raises if it cannot solve the problem."""
     if standing is not None:
         choice = _for_ledger(problem, request, standing)
     elif problem.units.linked:
@@ -160,9 +154,8 @@ def _for_histories(problem: Problem, request: Statement) -> Choice:
 
     largest, *others = (wide_problem(problem, part) for part in parts_of(problem))
     choice = _in_groups(largest, request, "linked records are published in groups of people", others)
-    why = tuple(
-        f"Of the people whose records are linked, by the largest part: {note}" for note in choice.notes
-    )
+    about = "Of the people whose records are linked, by the largest part:"
+    why = tuple(f"{about} {note}" for note in choice.notes)
     return replace(choice, solver=OverHistories(choice.solver), notes=why)
 
 

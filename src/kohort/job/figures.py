@@ -63,8 +63,8 @@ def checked_figures(
     cost = checked_loss(loss)[problem.cost.name]
     if recoding.search:
         checked_bound(recoding.search["bound"], cost)
-    proven = publishes_what_is_searched(problem, request.nulls == "star")
-    factor = checked_guarantee(recoding.guarantee if proven else None, cost, recoding.bound)
+    dearer = any(_may_cost_more(attribute, request.nulls == "star") for attribute in problem.attributes)
+    factor = checked_guarantee(None if dearer else recoding.guarantee, cost, recoding.bound)
     claims = _bounds(problem, solution, cost)
     if factor is not None:
         theorem = getattr(EVERY_ALGORITHM.get(algorithm), "theorem", "")  # there may be one of the user's own
@@ -124,18 +124,14 @@ def gap_to(bound: float | None, cost: float) -> float | None:
     return None if bound == 0 else cost / bound - 1
 
 
-def publishes_what_is_searched(problem: Problem, null_is_star: bool) -> bool:
-    """Whether a value that is published ungeneralized costs what the search assumes.
-
-    Not where missing values are published as `*`, where a value of the table or a node below the root is `*`
-    itself, or where a value is spelled like a set or an interval, or called like an inner node, as which it
-    may be read: they cost more. Then bounds still hold, since nothing costs less than is searched, but no
-    factor does.
-    """
-    return not any(_may_cost_more(attribute, null_is_star) for attribute in problem.attributes)
-
-
 def _may_cost_more(attribute: Attribute, null_is_star: bool) -> bool:
+    """Whether a value that is published ungeneralized may cost more than the search assumes.
+
+    That is so where missing values are published as `*`, where a value of the table or a node below the root
+    is `*` itself, or where a value is spelled like a set or an interval, or called like an inner node, as
+    which it may be read. Then bounds still hold, since nothing costs less than is searched, but no factor
+    does.
+    """
     column, domain = attribute.column, attribute.domain
     ambiguous = isinstance(domain, Hierarchy) and (
         STAR in domain.published[1:]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import datetime
 import hmac
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -35,7 +35,6 @@ from kohort.job.prepare import Prepared
 from kohort.job.publish import Published
 from kohort.job.solve import Clock
 from kohort.late import nw
-from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups, PlacedGroups
 from kohort.recoding.recoding import Recoding
 from kohort.tables.memory import MemoryTable
@@ -88,7 +87,17 @@ class Tie:
         assert request.key is not None
         found = verify_together(extended, texts_of_values(extended, request.key))
         if not found.holds and not compared:
-            _refuse(found, request.again)
+            reasons = " ".join(check.detail for check in found.checks if not check.holds)
+            if request.again != "fresh":
+                raise InternalError(
+                    "The release failed its check together with the earlier ones and was not made. "
+                    f"{reasons} Please report this."
+                )
+            raise InfeasibleError(
+                "Published afresh, this release gives people away together with the earlier ones: "
+                f"{counted(found.exposed, 'person is', 'people are')} left unprotected. {reasons} "
+                "Set again: history-keeping."
+            )
         before = len(self.ledger.people)
         published_now, in_table = (np.zeros(before + len(entry.people), dtype=bool) for _ in range(2))
         published_now[entry.of_people.person] = True
@@ -160,17 +169,14 @@ def _by_places(ledger: Ledger, person: np.ndarray, value: np.ndarray, key: bytes
     both = np.concatenate([value, ledger.last_value.reshape(ledger.n_places, value.shape[1])])
     kind = distinct_rows(both)[2] if value.shape[1] else np.zeros(len(both), dtype=np.int64)
     of_record, of_place = kind[: len(value)], kind[len(value) :]
-    earlier = tuple(_earlier(ledger, key))
-    return Standing(place, holds, of_record, of_place, ledger.cell_of_place, earlier=earlier)
-
-
-def _earlier(ledger: Ledger, key: bytes) -> Iterator[EarlierValues]:
-    """The sensitive values of every earlier release; a text stands for each that no promise names."""
     texts = texts_of_values(ledger, key)
-    unnamed = [f"\0{number}" for number in range(len(ledger.values))]
-    for entry in ledger.entries:
-        for name, numbers in zip(entry.facts["sensitive"], entry.value.T):
-            yield EarlierValues(name, entry.place, numbers.astype(np.int64), tuple(texts.get(name, unnamed)))
+    unnamed = [f"\0{number}" for number in range(len(ledger.values))]  # for each that no promise names
+    earlier = tuple(
+        EarlierValues(name, entry.place, numbers.astype(np.int64), tuple(texts.get(name, unnamed)))
+        for entry in ledger.entries
+        for name, numbers in zip(entry.facts["sensitive"], entry.value.T)
+    )
+    return Standing(place, holds, of_record, of_place, ledger.cell_of_place, earlier=earlier)
 
 
 def hashed_people(dataset: Table, name: str, key: bytes) -> np.ndarray:
@@ -242,7 +248,16 @@ class TiedRelease:
                 groups = solver.inner.solve(problem, Run(time_limit=prepared.request.time_limit))
             except InfeasibleError:
                 return self
-            return replace(self, alone=_cost(problem, groups)) if isinstance(groups, Groups) else self
+            if not isinstance(groups, Groups):
+                return self
+            order = np.argsort(groups.group_of_record, kind="stable")
+            order = order[np.count_nonzero(groups.withheld) :]
+            sizes = np.bincount(groups.group_of_record[order], minlength=groups.n_groups)
+            start, coded = np.concatenate([[0], np.cumsum(sizes)]), problem.coded
+            costs = costs_by_group(coded.tables, coded.searched_leaves(), order, start)
+            total = float(np.dot(costs, sizes)) + coded.star_cost * int(groups.withheld.sum())
+            alone = problem.cost.measure_of_sum(total, problem.n_records, problem.weights)
+            return replace(self, alone=alone)
 
     @property
     def cautions(self) -> list[Caution]:
@@ -279,37 +294,12 @@ class TiedRelease:
         return replace(self.ledger, entries=(*earlier, replace(last, facts=facts)))
 
 
-def _cost(problem: Problem, groups: Groups) -> float | None:
-    order = np.argsort(groups.group_of_record, kind="stable")
-    order = order[np.count_nonzero(groups.withheld) :]
-    sizes = np.bincount(groups.group_of_record[order], minlength=groups.n_groups)
-    start = np.concatenate([[0], np.cumsum(sizes)])
-    coded = problem.coded
-    total = float(np.dot(costs_by_group(coded.tables, coded.searched_leaves(), order, start), sizes))
-    total += coded.star_cost * int(groups.withheld.sum())
-    return problem.cost.measure_of_sum(total, problem.n_records, problem.weights)
-
-
 _ONLY_VALUES = Caution(
     "together",
     "With m-invariance sensitive values are protected over all releases. Who can tell which records of two "
     "releases are of the same person may find people by their classes in all of them.",
     "Publish no column by which records can be followed, or set again: history-keeping.",
 )
-
-
-def _refuse(found: Together, again: str) -> None:
-    reasons = " ".join(check.detail for check in found.checks if not check.holds)
-    if again != "fresh":
-        raise InternalError(
-            f"The release failed its check together with the earlier ones and was not made. {reasons} Please "
-            "report this."
-        )
-    raise InfeasibleError(
-        f"Published afresh, this release gives people away together with the earlier ones: "
-        f"{counted(found.exposed, 'person is', 'people are')} left unprotected. {reasons} "
-        "Set again: history-keeping."
-    )
 
 
 _LARGER = {"k": True, "l": True, "alpha": False, "c": False}  # whether a larger one promises more
@@ -341,18 +331,14 @@ def _refuse_other_promises(prepared: Prepared, ledger: Ledger) -> None:
         )
     for entry in ledger.entries:
         for earlier in entry.facts["models"]:
-            _refuse_weaker(earlier, promised(prepared), entry.number)
-
-
-def _refuse_weaker(earlier: Mapping[str, Any], asked: list[dict[str, Any]], number: int) -> None:
-    if any(_as_strict(now, earlier) for now in asked):
-        return
-    about = f" of {earlier['attribute']!r}" if earlier.get("attribute") else ""
-    figures = ", ".join(f"{name} = {earlier[name]}" for name in _LARGER if name in earlier)
-    raise InputError(
-        f"Release {number} of the ledger promised {earlier['model']}{about} with {figures}, and this spec "
-        "promises less. What was promised must hold over all releases: ask for at least as much."
-    )
+            if not any(_as_strict(now, earlier) for now in promised(prepared)):
+                about = f" of {earlier['attribute']!r}" if earlier.get("attribute") else ""
+                figures = ", ".join(f"{name} = {earlier[name]}" for name in _LARGER if name in earlier)
+                raise InputError(
+                    f"Release {entry.number} of the ledger promised {earlier['model']}{about} with "
+                    f"{figures}, and this spec promises less. What was promised must hold over all releases: "
+                    "ask for at least as much."
+                )
 
 
 def _as_strict(now: Mapping[str, Any], earlier: Mapping[str, Any]) -> bool:

@@ -9,8 +9,8 @@ import numpy as np
 
 from kohort.data.column import Column
 from kohort.data.hierarchies.code_systems import phrases_of, words_of
-from kohort.profiling.names import NO_MEANING, meaning_of
-from kohort.profiling.roles import ENOUGH_RECORDS, Suggestion, distinct_values, mostly_distinct
+from kohort.profiling import roles
+from kohort.profiling.roles import NO_MEANING, Suggestion, distinct_values, meaning_of
 from kohort.profiling.uniqueness import contributions, sampled_rows
 
 
@@ -66,11 +66,11 @@ def _roles(found: Mapping[str, Suggestion]) -> set[str]:
 def _is_repeated_key(column: Column) -> bool:
     """Whether a column has many values, most of them several times, and one for every record."""
     distinct = distinct_values(column)
-    if column.kind not in ("string", "integer") or column.has_null or len(column) < ENOUGH_RECORDS:
+    if column.kind not in ("string", "integer") or column.has_null or len(column) < roles.ENOUGH_RECORDS:
         return False
     meaning = meaning_of(column.name)
     is_key = meaning == NO_MEANING or meaning.about in _KEYS or _names_households(column.name)
-    return is_key and mostly_distinct(column) and distinct * _LEAST_REPEATED <= len(column)
+    return is_key and roles.mostly_distinct(column) and distinct * _LEAST_REPEATED <= len(column)
 
 
 def _names_households(name: str) -> bool:
@@ -127,8 +127,6 @@ def _is_relative(column: Column) -> bool:
 
 
 # What others may know, settled for the whole table: which columns in doubt are quasi-identifiers.
-
-
 DOZEN = 12
 """Quasi-identifiers up to which a release keeps some detail: more are only suggested if others know them."""
 _FEWEST = 3  # where fewer columns are known to others by name, numbers and answers count as known, too
@@ -195,15 +193,12 @@ def _singling_out_most(
     return sorted(doubtful, key=lambda name: -adds[name])[:room]
 
 
-# -- columns that tell others ----------------------------------------------------------------------
-
-
 def _with_tellers(
     columns: Mapping[str, Column], found: dict[str, Suggestion], seed: int
 ) -> dict[str, Suggestion]:
     """Make what tells a quasi-identifier one itself: published as it is, it would undo the other."""
     records = len(next(iter(columns.values()))) if columns else 0
-    if records < ENOUGH_RECORDS:
+    if records < roles.ENOUGH_RECORDS:
         return found
     rows = sampled_rows(records, _LOOKED_AT, seed)
     codes = {name: column.codes[rows] for name, column in columns.items()}

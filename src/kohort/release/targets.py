@@ -17,12 +17,12 @@ from kohort.algorithms import Progress
 from kohort.data.formulas import unescaped
 from kohort.errors import InputError, UnsupportedError
 from kohort.files.atomic import Outputs
-from kohort.io.data_files import read_basket_file, write_data, write_data_slices
+from kohort.io.data_files import read_basket_file, write_data
 from kohort.io.databases import DatabaseTable, is_url
 from kohort.io.formats import Format, format_of
 from kohort.io.formats.fitting import Slices, rows_per_slice
 from kohort.io.source_file import plain_suffix
-from kohort.io.tables import open_in_batches, read_table, writes_slices
+from kohort.io.tables import open_in_batches, read_table, write_slices, writes_slices
 from kohort.statement import Statement
 from kohort.statement.items import BASKETS, BasketShape
 from kohort.verification import WrittenCheck
@@ -140,7 +140,7 @@ def write_tables(
         options["delimiter"] = delimiters[0]
         with published_slices(release.published, rows_per_slice, out.parent, progress) as made:
             schema, tables, check = made
-            write_data_slices(Slices(schema, tables), out, **options)
+            write_slices(Slices(schema, tables), out, **options)
         hashes = [check_file(check.of_written, out, **options)]
     else:
         for table, path, delimiter in zip(release.published.parted, places, delimiters):

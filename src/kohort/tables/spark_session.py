@@ -98,7 +98,6 @@ def _version(java: Path) -> int | None:
 
 
 # Failures: without any value that Spark may have quoted.
-
 _OURS = re.compile(r"kohort\.errors\.(\w+): (.+)")
 _CAUSES = (
     (

@@ -142,9 +142,6 @@ def _round_widths(span: float, n_values: int) -> tuple[int | float, ...]:
     return tuple(digit * 10**e if e >= 0 else float(f"{digit}e{e}") for digit, e in widths)
 
 
-# The `hierarchy:` of a spec.
-
-
 _FILE_OPTIONS = ("delimiter", "encoding", "header")
 _KINDS = ("auto", "leaf-first", "pairs", "tree")
 

@@ -214,8 +214,6 @@ def _leading_blank_lines(text: str) -> int:
 # it (both numbers, both dates), or if it is itself found below. It looks like a name if the cells below are
 # numbers or dates and it is a word. What the columns say together decides; in doubt, the user must say
 # which it is.
-
-
 _MISSING = frozenset(
     ["", "?", "-", ".", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "missing", "unknown", "*"]
 )
