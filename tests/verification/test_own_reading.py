@@ -146,7 +146,7 @@ def names_exchanged(right):
 
 
 def shifted_limits(right):
-    return lambda self, grid, ratio, index: right(self, grid, ratio, index + 1)
+    return lambda self, width, index: right(self, width, index + 1)
 
 
 def limits_plus_two(right):

@@ -144,18 +144,18 @@ def _looked_at(table: pa.Table) -> tuple[dict[str, Column], dict[str, str], dict
     for about in table.schema:
         name, book = about.name, codebook_of(about)
         if _is_list(about.type):
-            suggestions[name] = Suggestion("items", _LISTS)
+            suggestions[name] = Suggestion(
+                "items", "It holds lists: single items may be known, and a few together identify a person."
+            )
         elif pa.types.is_nested(about.type) or is_bytes(about.type):
-            suggestions[name] = Suggestion("identifier", _NESTED)
+            suggestions[name] = Suggestion(
+                "identifier", "It holds nested or binary values, which cannot be generalized: drop it."
+            )
         else:
             labels[name] = book.label or ""
             coded[name] = code_column(name, table[name], apart=book.missing_texts)
             suggestions[name] = suggest(coded[name], labels[name])
     return coded, labels, suggestions
-
-
-_LISTS = "It holds lists: single items may be known, and a few together identify a person."
-_NESTED = "It holds nested or binary values, which cannot be generalized: drop it."
 
 
 def _profile_column(

@@ -110,22 +110,18 @@ def write(slices: fitting.Slices, path: Path, delimiter: str | None) -> None:
         sheet = book.add_worksheet()
         for index, name in enumerate(table.column_names):
             sheet.write_string(0, index, name)
-        row = 1
+        first = 1
         for part in fitting.Slices.of(table).plain().tables:
-            _write_cells(book, sheet, part, row)
-            row += part.num_rows
+            for index, about in enumerate(part.schema):
+                write = _cell_writer(book, sheet, about.type)
+                for row, value in enumerate(_python_values(part.column(index)), start=first):
+                    if value is not None and write(row, index, value):
+                        raise UnsupportedError(
+                            f"Column {about.name!r} has text of over {LONGEST_CELL:,} characters, "
+                            "more than an Excel cell holds. Write CSV or Parquet."
+                        )
+            first += part.num_rows
     write_checked(path, file.getvalue())
-
-
-def _write_cells(book: Any, sheet: Any, part: pa.Table, first_row: int) -> None:
-    for index, about in enumerate(part.schema):
-        write = _cell_writer(book, sheet, about.type)
-        for row, value in enumerate(_python_values(part.column(index)), start=first_row):
-            if value is not None and write(row, index, value):
-                raise UnsupportedError(
-                    f"Column {about.name!r} has text of over {LONGEST_CELL:,} characters, "
-                    "more than an Excel cell holds. Write CSV or Parquet."
-                )
 
 
 def _python_values(column: pa.ChunkedArray) -> list[Any]:
