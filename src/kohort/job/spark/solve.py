@@ -62,7 +62,6 @@ def units_of(regions: Regions, largest: int) -> np.ndarray:
 class RegionJob:
     """What workers need to know to solve and publish a region.
 
-    problem    of the whole table
     units      per region the unit that is dealt out to a worker
     unit_keys  per unit the number by which Spark deals it out
     keys       per part of published records the number by which Spark deals it out
