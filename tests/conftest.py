@@ -37,6 +37,7 @@ TIERS = {
     "packaging": "packages",
     "processes": "the studio and other processes of their own",
     "benchmarks": "benchmarks and experiments",
+    "long": "large tables and long trials",
 }
 OF_FIXTURES = {"spark": "spark", "postgresql_server": "servers", "mariadb_server": "servers"}
 

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 import kohort as ko
 from frames import MAKERS, as_lists, from_arrow
 from kohort.errors import InputError, KohortError
-from kohort.io.read_spec import parse_spec
 from kohort.job.verify import verify_release
+from kohort.statement.from_yaml import from_yaml as parse_spec
 from kohort.tables.memory import MemoryTable
 from strategies import KINDS, cases
 

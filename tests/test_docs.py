@@ -228,15 +228,6 @@ def test_every_algorithm_is_in_the_list_of_all(name):
     assert f"[{name}]({name}.md)" in page("algorithms/index.md")
 
 
-def test_the_walk_through_the_code_names_files_and_functions_that_are_there():
-    walk = page("how-it-works.md").split("## A walk through")[1].split("\n## ")[0]
-    hops = re.findall(r"^\| \d+ \| `(\S+)` \| `(\w+)` \|", walk, flags=re.MULTILINE)
-    assert len(hops) > 10 and len(set(hops)) == len(hops)
-    for file, function in hops:
-        source = (ROOT / "src" / "kohort" / file).read_text(encoding="utf-8")
-        assert re.search(rf"^ *def {function}\(", source, flags=re.MULTILINE), (file, function)
-
-
 def test_the_table_of_folders_names_all_folders():
     table = page("how-it-works.md").split("## The folders")[1].split("\n## ")[0]
     package = ROOT / "src" / "kohort"

@@ -18,12 +18,12 @@ from kohort.algorithms.schemes.scheme_spaces import SCHEMES
 from kohort.algorithms.uniting.diversify import WEIGHT
 from kohort.cli.app import command_named
 from kohort.io.maps import read_maps
-from kohort.io.read_spec import parse_spec
 from kohort.parameters import fits
 from kohort.problem.roles import Roles
 from kohort.statement import Statement, words
 from kohort.statement.from_keywords import KEYWORDS, from_keywords, spelled_out
 from kohort.statement.from_yaml import SPEC_KEYS
+from kohort.statement.from_yaml import from_yaml as parse_spec
 from kohort.statement.items import Items
 from kohort.statement.options import OPTIONS, Options, Scheme, options_of
 from kohort.statement.statement import OPTION_KEYS

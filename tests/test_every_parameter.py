@@ -15,8 +15,8 @@ from pydantic import AllowInfNan, ConfigDict, Strict, TypeAdapter, ValidationErr
 
 import kohort as ko
 from kohort.algorithms import ALGORITHMS, ITEMS_ALGORITHMS
-from kohort.io.read_spec import parse_spec
 from kohort.parameters import Within
+from kohort.statement.from_yaml import from_yaml as parse_spec
 
 REGISTERED = ALGORITHMS | ITEMS_ALGORITHMS
 PARAMETERS = [(name, field.name) for name, kind in REGISTERED.items() for field in fields(kind)]

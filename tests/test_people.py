@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kohort as ko
 from by_definition import people as slow
 from kohort.algorithms import ALGORITHMS
 from kohort.errors import InfeasibleError, InputError, UnsupportedError
+from trials import trials
 
 COUNTING = [name for name, algorithm in ALGORITHMS.items() if algorithm.people != "refuses"]
 OF_TREES = {"sex": ko.flat(), "age": ko.intervals(2, 4, 8)}
@@ -115,6 +116,7 @@ def test_the_others_refuse_by_name(algorithm):
 
 
 @pytest.mark.parametrize("algorithm", COUNTING)
+@settings(max_examples=trials(3, 20))
 @given(case=visits())
 def test_one_record_each_is_published_as_without_the_role(algorithm, case):
     own = pa.array(np.random.default_rng(0).permutation(len(case.table)))

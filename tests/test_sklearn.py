@@ -20,6 +20,7 @@ from kohort.sklearn import Anonymizer
 REFUSED = {"check_estimators_pickle": "A fitted one holds the original table, so it refuses to be pickled."}
 
 
+@pytest.mark.long
 @parametrize_with_checks([Anonymizer(k=2, values="numbers")], expected_failed_checks=lambda _: REFUSED)
 def test_the_rules_of_scikit_learn(estimator, check):
     check(estimator)

@@ -20,9 +20,10 @@ import pyarrow.compute as pc
 
 import kohort as ko
 from kohort.data.ledger import Ledger
-from kohort.io.read_spec import parse_spec, with_files
+from kohort.io.read_spec import with_files
 from kohort.release.job import release_of
 from kohort.risk import attack_ledger
+from kohort.statement.from_yaml import from_yaml as parse_spec
 from kohort.tables.source import Source
 
 FIGURES = Path(__file__).parents[2] / "docs" / "figures"

@@ -29,9 +29,10 @@ from experiments.again.__main__ import (
 from experiments.again.classic import Classic
 from kohort.algorithms.again import WAYS, MInvariance
 from kohort.data.ledger import Ledger
-from kohort.io.read_spec import parse_spec, with_files
+from kohort.io.read_spec import with_files
 from kohort.release.job import release_of
 from kohort.release.release import Release
+from kohort.statement.from_yaml import from_yaml as parse_spec
 from kohort.tables.source import Source
 
 WAYS_BESIDE = {"buckets": Classic, "prices": MInvariance}
@@ -69,7 +70,7 @@ def publish(tables: Sequence[pa.Table], spec: dict, way: type[MInvariance]) -> l
                 "release": number,
                 "records": table.num_rows,
                 "withheld": people["resting"] + people["waiting"],
-                "counterfeits": release.counterfeits,
+                "counterfeits": release.published.counterfeits,
                 "signatures": n_signatures(ledger),
                 "loss": round(release.loss["loss"], 4),
                 "spread": round(spread(release), 2),

@@ -27,10 +27,11 @@ from experiments.again.__main__ import (
 from experiments.bounds import best_bound
 from kohort.algorithms.again import Standing
 from kohort.data.ledger import Ledger
-from kohort.io.read_spec import parse_spec, with_files
+from kohort.io.read_spec import with_files
 from kohort.job.prepare import prepare
 from kohort.job.tie import Tie, TiedRelease
 from kohort.release.job import release_of
+from kohort.statement.from_yaml import from_yaml as parse_spec
 from kohort.tables.memory import MemoryTable
 from kohort.tables.source import Source
 

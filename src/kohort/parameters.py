@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, fields
 from functools import cache
@@ -59,7 +59,11 @@ class Within:
             return f"up to {_plain(self.most)}"
         if self.most is None:
             return first if self.above is not None else f"of at least {_plain(self.least)}"
-        return f"{first}, at most {_plain(self.most)}" if self.above is not None else _from_to(self)
+        return (
+            f"{first}, at most {_plain(self.most)}"
+            if self.above is not None
+            else f"{first} to {_plain(self.most)}"
+        )
 
 
 @dataclass(frozen=True)
@@ -140,12 +144,9 @@ def fits(value: Any, annotation: Any) -> bool:
             fits(key, arguments[0]) and fits(item, arguments[1]) for key, item in value.items()
         )
     if origin is not None and issubclass(origin, (Sequence, AbstractSet)):
-        return _is_listing(value, origin) and all(fits(item, arguments[0]) for item in value)
+        listed = isinstance(value, origin) and not isinstance(value, (str, bytes))
+        return listed and all(fits(item, arguments[0]) for item in value)
     return _is_a(value, annotation)
-
-
-def _is_listing(value: Any, origin: type) -> bool:
-    return isinstance(value, origin) and not isinstance(value, (str, bytes))
 
 
 def _is_a(value: Any, kind: Any) -> bool:
@@ -182,7 +183,8 @@ def wanted(annotation: Any) -> str:
         some = [wanted(choice) for choice in arguments if choice is not types.NoneType]
         return " or ".join(some) + (", or left out" if types.NoneType in arguments else "")
     if origin is Literal:
-        return _listed(map(str, arguments))
+        *some, last = map(str, arguments)
+        return f"{', '.join(some)} or {last}" if some else last
     if origin is not None and issubclass(origin, Mapping):
         return f"a mapping from {_several(arguments[0])} to {_several(arguments[1])}"
     if origin is not None and issubclass(origin, (Sequence, AbstractSet)):
@@ -204,11 +206,6 @@ def _several(annotation: Any) -> str:
     return words.get(annotation) or wanted(annotation)
 
 
-def _listed(words: Iterable[str]) -> str:
-    *some, last = words
-    return last if not some else f"{', '.join(some)} or {last}"
-
-
 def shown(value: Any) -> str:
     """A parameter's value for a message, with its type where that is not plain to see.
 
@@ -226,7 +223,3 @@ def shown(value: Any) -> str:
 
 def _plain(number: float | None) -> str:
     return f"{number:,}" if isinstance(number, int) else f"{number:g}"
-
-
-def _from_to(limits: Within) -> str:
-    return f"from {_plain(limits.least)} to {_plain(limits.most)}"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from html import escape
 from threading import RLock, Timer
-from typing import Any, Protocol
+from typing import Any
 
 from kohort.algorithms import Progress
 from kohort.errors import InputError
@@ -19,8 +19,6 @@ __all__ = ["ShowProgress", "shown_progress"]
 ShowProgress = Progress | bool | None
 
 _PATIENCE = 2.0  # seconds before anything is shown
-_EVERY = 0.3  # seconds between two states of a display
-_LINE_EVERY = 10.0  # the same where every state is a new line
 _STARTING = "starting (the first run compiles its kernels)"
 
 
@@ -51,35 +49,21 @@ def shown_progress(progress: ShowProgress) -> Iterator[Progress | None]:
         display.close()
 
 
-class _Screen(Protocol):
-    every: float
-
-    def draw(self, what: str, share: float, seconds: float) -> None: ...
-
-    def clear(self) -> None: ...
-
-
-def _screen(progress: bool | None) -> _Screen | None:
-    if progress is False:
-        return None
-    if _in_notebook():
-        return _Notebook()
-    if progress is None:
-        return None
-    return _Line() if sys.stderr.isatty() else _Lines()
-
-
-def _in_notebook() -> bool:
-    """Whether this runs in a kernel of Jupyter; IPython in a terminal has none."""
+def _screen(progress: bool | None) -> _Line | None:
     ipython = sys.modules.get("IPython")
     shell = None if ipython is None else ipython.get_ipython()
-    return getattr(shell, "kernel", None) is not None
+    in_notebook = getattr(shell, "kernel", None) is not None  # IPython in a terminal has none
+    if progress is False or not (in_notebook or progress):
+        return None
+    if in_notebook:
+        return _Notebook()
+    return _Line() if sys.stderr.isatty() else _Lines()
 
 
 class _Throttled:
     """Draws the latest state: the first after two seconds, then a few a second."""
 
-    def __init__(self, screen: _Screen) -> None:
+    def __init__(self, screen: _Line) -> None:
         self.screen = screen
         self.what, self.share = _STARTING, 0.0
         self.start = time.monotonic()
@@ -110,35 +94,10 @@ class _Throttled:
                 self.screen.draw(self.what, self.share, self.drawn - self.start)
 
 
-class _Notebook:
-    """A bar in the output of a cell, replaced in place; it needs no widgets."""
-
-    every = _EVERY
-
-    def __init__(self) -> None:
-        self.handle: Any = None
-
-    def draw(self, what: str, share: float, seconds: float) -> None:
-        text = _state(what, share, seconds)
-        bar = f'<progress value="{min(max(share, 0.0), 1.0):.3f}" max="1"></progress>'
-        self._show({"text/plain": text, "text/html": f"<div>{bar} {escape(text)}</div>"})
-
-    def clear(self) -> None:
-        self._show({"text/plain": "", "text/html": ""})
-
-    def _show(self, data: dict[str, str]) -> None:
-        from IPython.display import display
-
-        if self.handle is None:
-            self.handle = display(data, raw=True, display_id=True)
-        else:
-            self.handle.update(data, raw=True)
-
-
 class _Line:
     """One line of a terminal, written over and over."""
 
-    every = _EVERY
+    every = 0.3  # seconds between two states
 
     def draw(self, what: str, share: float, seconds: float) -> None:
         sys.stderr.write(f"\r\x1b[K{_state(what, share, seconds)}")
@@ -149,16 +108,39 @@ class _Line:
         sys.stderr.flush()
 
 
-class _Lines:
+class _Lines(_Line):
     """A line now and then, for stderr that goes to a file."""
 
-    every = _LINE_EVERY
+    every = 10.0
 
     def draw(self, what: str, share: float, seconds: float) -> None:
         sys.stderr.write(f"{_state(what, share, seconds)}\n")
 
     def clear(self) -> None:
         pass
+
+
+class _Notebook(_Line):
+    """A bar in the output of a cell, replaced in place; it needs no widgets."""
+
+    handle: Any = None
+
+    def draw(self, what: str, share: float, seconds: float) -> None:
+        text = _state(what, share, seconds)
+        bar = f'<progress value="{min(max(share, 0.0), 1.0):.3f}" max="1"></progress>'
+        self._show(text, f"<div>{bar} {escape(text)}</div>")
+
+    def clear(self) -> None:
+        self._show("", "")
+
+    def _show(self, text: str, html: str) -> None:
+        from IPython.display import display
+
+        data = {"text/plain": text, "text/html": html}
+        if self.handle is None:
+            self.handle = display(data, raw=True, display_id=True)
+        else:
+            self.handle.update(data, raw=True)
 
 
 def _state(what: str, share: float, seconds: float) -> str:

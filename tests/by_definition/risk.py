@@ -35,7 +35,7 @@ def originals(release):
 def published(release):
     """Per published record the texts of its quasi-identifiers, and the record it comes from."""
     names = [attribute.name for attribute in release.problem.attributes]
-    rows = range(release.dataset.n_records) if release.rows is None else release.rows.tolist()
+    rows = release.published.rows.tolist()
     table = release.arrow.select(names).to_pylist()
     return [(tuple(record[name] for name in names), row) for record, row in zip(table, rows)]
 

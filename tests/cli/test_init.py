@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from running import run
 
 from kohort.datasets import generate_hospital, load_adult, load_health
-from kohort.io.read_spec import parse_spec, read_spec
+from kohort.io.read_spec import read_spec
 from kohort.io.tables import read_table, write_table
 from kohort.io.write_spec import spec_text
 from kohort.profiling.profile import profile
+from kohort.statement.from_yaml import from_yaml as parse_spec
 
 TABLES = {
     "adult.csv": lambda: load_adult("test").slice(0, 500),

@@ -10,7 +10,7 @@ from cli.running import run
 from comparison.cases import DIVERSE, SPEC, people
 from kohort.comparison import compare as comparing
 from kohort.comparison.grid import COLUMNS, Cell, cells
-from kohort.io.read_spec import parse_spec
+from kohort.statement.from_yaml import from_yaml as parse_spec
 
 
 def test_a_grid_is_every_algorithm_with_every_parameter():

@@ -44,6 +44,7 @@ def test_recorded_kernels_and_types_exist(name):
         assert call.size > 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", QUICK)
 def test_an_algorithm_calls_only_recorded_kernels(name):
     table = generate_hospital(150)

@@ -180,6 +180,7 @@ def test_the_tables_of_the_package_are_accepted_and_none_of_their_records_is(tmp
             assert not is_accepted(file_of(tmp_path, [first, *lines])), header
 
 
+@pytest.mark.long
 @pytest.mark.data
 @pytest.mark.skipif(not DATA.exists(), reason="needs the folder of larger data (KOHORT_DATA)")
 def test_the_larger_tables_are_accepted_and_none_of_their_records_is(tmp_path):

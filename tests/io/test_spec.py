@@ -13,8 +13,9 @@ from kohort.data.hierarchies.categories import Flat, Mask
 from kohort.data.hierarchies.dates import Dates
 from kohort.data.hierarchies.intervals import Intervals
 from kohort.errors import InputError
-from kohort.io.read_spec import parse_spec, read_spec, with_files
+from kohort.io.read_spec import read_spec, with_files
 from kohort.io.yaml_text import load_yaml
+from kohort.statement.from_yaml import from_yaml as parse_spec
 
 LEAST = {"attributes": {"age": {"role": "quasi-identifier"}}, "privacy": {"k": 2}}
 

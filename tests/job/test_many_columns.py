@@ -19,7 +19,7 @@ def wide(n_columns, n=8):
     return {f"c{j}": rng.integers(0, 9, n).tolist() for j in range(n_columns)}
 
 
-@pytest.mark.parametrize("n_columns", [1_001, 10_000])
+@pytest.mark.parametrize("n_columns", [1_001, pytest.param(10_000, marks=pytest.mark.long)])
 def test_too_many_are_refused_at_once(n_columns):
     table = pa.table(wide(n_columns))
     with pytest.raises(UnsupportedError, match="quasi-identifiers; at most 1,000"):

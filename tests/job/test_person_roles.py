@@ -11,9 +11,9 @@ import kohort as ko
 from cli.running import run
 from kohort.data.arrow_values import person_codes
 from kohort.errors import InfeasibleError, InputError, UnsupportedError
-from kohort.io.read_spec import parse_spec
 from kohort.job.prepare import prepare
 from kohort.problem.roles import Roles
+from kohort.statement.from_yaml import from_yaml as parse_spec
 from kohort.tables.memory import MemoryTable
 
 SECRET = "Zyxwv"

@@ -22,10 +22,15 @@ from kohort.job.public import _rounded_up
 from trials import trials
 
 PERSONS = range(0, 500, trials(250, 84))
+AT_LENGTH = pytest.mark.benchmarks
 RESULTS, FILES = Path(recorded.__file__).parent / "results", ("worlds.csv", "ages.csv")
 
 
-@pytest.mark.parametrize("algorithm", ["mondrian", "forest", "k-anon-cf", "full-domain"])
+def at_length(*algorithms):
+    return [pytest.param(name, marks=AT_LENGTH) for name in algorithms]
+
+
+@pytest.mark.parametrize("algorithm", ["full-domain", *at_length("mondrian", "forest", "k-anon-cf")])
 def test_no_public_figure_narrows_the_ages_that_the_release_leaves(algorithm):
     """The attacker has everything but one person's age, and can run the algorithm on each guess."""
     people, several = adults(500, seed=3), 0
@@ -37,6 +42,7 @@ def test_no_public_figure_narrows_the_ages_that_the_release_leaves(algorithm):
     assert several >= len(PERSONS) // 2
 
 
+@AT_LENGTH
 def test_the_figures_of_the_holder_do_narrow_them():
     """What the attack is worth: entropies in full tell the age; they are not published."""
     people, narrowed = adults(500, seed=3), 0
@@ -46,7 +52,7 @@ def test_the_figures_of_the_holder_do_narrow_them():
     assert narrowed >= len(PERSONS) // 2
 
 
-@pytest.mark.parametrize("algorithm", ["mondrian", "improve", "auto"])
+@pytest.mark.parametrize("algorithm", ["mondrian", *at_length("improve", "auto")])
 def test_the_posterior_of_sensitive_values_is_the_same_with_and_without_public_artefacts(algorithm):
     """Enumerated: among all worlds with the same release, all public artefacts are the same, too."""
     compared, by_the_holders = 0, 0.0

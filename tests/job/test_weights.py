@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import kohort as ko
 from kohort.errors import InputError, UnsupportedError
-from kohort.io.read_spec import parse_spec
 from kohort.job.verify import verify_release
 from kohort.problem.units import Weights
+from kohort.statement.from_yaml import from_yaml as parse_spec
 from kohort.tables.memory import MemoryTable
 from kohort.utility.measure import association
 from kohort.utility.queries import answers, workload

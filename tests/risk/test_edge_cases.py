@@ -54,6 +54,7 @@ def test_one_quasi_identifier_with_one_value():
     assert utility["association"] is None and utility["queries"]["median_relative_error"] == 0
 
 
+@pytest.mark.long
 def test_a_hundred_attributes():
     rng = np.random.default_rng(0)
     names = [f"q{i}" for i in range(100)]

@@ -10,12 +10,12 @@ import kohort as ko
 from by_definition.knowledge import people_alike
 from by_definition.risk import covers
 from kohort.algorithms import Run
-from kohort.io.read_spec import parse_spec
 from kohort.job.sides import classes_of
 from kohort.problem.promises import RiskLimit
 from kohort.risk.assess import attributes_of_both, people_fitting
 from kohort.risk.review import due_date, recipient_risks, review_release
 from kohort.statement.approval import QUESTIONS, Recipient
+from kohort.statement.from_yaml import from_yaml as parse_spec
 from kohort.tables.memory import MemoryTable
 
 SPEC = {

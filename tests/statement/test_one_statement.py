@@ -13,8 +13,9 @@ from goldens.cases import CASES, ITEMS, Case, patients
 from kohort import api
 from kohort.cli.options import Job
 from kohort.data.hierarchies.build_hierarchy import from_spec
-from kohort.io.read_spec import parse_spec, with_files
+from kohort.io.read_spec import with_files
 from kohort.problem.promises import MODELS
+from kohort.statement.from_yaml import from_yaml as parse_spec
 from kohort.statement.options import OPTIONS
 
 ONCE = {repr((case.attributes, case.spec)): name for name, case in CASES.items()}  # places ask the same

@@ -7,9 +7,9 @@ import pytest
 import kohort as ko
 from by_definition import order as by_definition
 from kohort.data.baskets import read_baskets
-from kohort.io.read_spec import parse_spec
 from kohort.job.verify import verify_release
 from kohort.problem.attribute import Attribute, tight_domain
+from kohort.statement.from_yaml import from_yaml as parse_spec
 from kohort.tables.memory import MemoryTable
 from kohort.verification.assignment import _Flow, assign_records
 from kohort.verification.item_coverage import basket_fit

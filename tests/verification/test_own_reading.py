@@ -67,7 +67,7 @@ def released(which, **more):
 
 def honest(release):
     """The costs that honest code finds in a release."""
-    known = {} if release.rows is None else {"order": release.original_rows}
+    known = {"order": release.original_rows}
     found = verify_release(
         MemoryTable(release.table), release.request, original=MemoryTable(people()), **known
     )
@@ -146,7 +146,7 @@ def names_exchanged(right):
 
 
 def shifted_limits(right):
-    return lambda self, grid, ratio, index: right(self, grid, ratio, index + 1)
+    return lambda self, width, index: right(self, width, index + 1)
 
 
 def limits_plus_two(right):

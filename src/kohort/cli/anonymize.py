@@ -58,7 +58,10 @@ def anonymize(asked: Anonymize, output: Output) -> None:
     if encoding not in (None, "utf-8", "utf-8-sig"):
         output.note(f"The file was read as {encoding}; --encoding chooses another. Releases are UTF-8.")
     output.result(facts)
-    _show(output, facts, files)
+    output.note(*facts["notes"])
+    output.show(release_panel(facts))
+    output.note(*files.values_notes)
+    output.written(*files.written)
 
 
 def _target(asked: Anonymize, *, on_spark: bool) -> Target:
@@ -68,8 +71,8 @@ def _target(asked: Anonymize, *, on_spark: bool) -> Target:
 
         return ClusterTarget(_location(asked.out))
     events = asked.events_out
-    if asked.events_out_table is not None:
-        if events is not None:
+    if asked.events_out_table:
+        if events:
             raise InputError("--events-out is a file and --events-out-table a table: give one of them.")
         events = target_named(asked.out, asked.events_out_table)
     return target_of(target_named(asked.out, asked.out_table), events)
@@ -85,13 +88,13 @@ def release_file(
     events: Path | None = None,
 ) -> Release:
     """Read a file, and that of the events if there is one, and make the release of it."""
-    if progress is not None:
+    if progress:
         progress("reading", 0.0)
     start = time.perf_counter()
     said = reading.reading
     file = open_original(data, request, origin.shape, progress=progress, **said)
     del said["sheet"]  # that of the first table
-    second = [] if events is None else [read_data(events, **said)]
+    second = [read_data(events, **said)] if events else []
     seconds = {"read": time.perf_counter() - start}
     return release_of([file, *second], request, origin=origin, progress=progress, seconds=seconds)
 
@@ -109,13 +112,6 @@ def _refuse_on_spark(given: dict[str, Any]) -> None:
             raise UnsupportedError(
                 f"--engine spark does not have --{flag}. Leave it out, or use --engine local."
             )
-
-
-def _show(output: Output, facts: dict, files: ReleaseFiles) -> None:
-    output.note(*facts["notes"])
-    output.show(release_panel(facts))
-    output.note(*files.values_notes)
-    output.written(*files.written)
 
 
 def apply(asked: Apply, output: Output) -> None:
@@ -138,7 +134,7 @@ def apply(asked: Apply, output: Output) -> None:
     output.result(facts)
     output.notes(source)
     output.note(*facts["notes"])
-    if facts["verdict"] is not None:
+    if facts["verdict"]:
         output.show(verdict_panel(facts["verdict"]))
     n_records, n_written = facts["records"], applied.arrow.num_rows
     of = "" if n_written == n_records else f"{n_written:,} of "

@@ -18,13 +18,23 @@ from kohort.errors import InfeasibleError, InternalError, KohortError
 __all__ = ["COMMANDS", "app", "command_named", "main"]
 
 
-class _Made(dict[str, Any]):
-    """The commands by name; one is made when it is asked for."""
+class _Commands(Group):
+    """All commands; one is made when it is asked for. To list them, none is."""
 
-    def get(self, name: str, default: Any = None) -> Any:
-        if name in self and self[name] is None:
-            self[name] = _made(name)
-        return super().get(name, default)
+    listing = False
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.commands = dict.fromkeys(COMMANDS)  # type: ignore[assignment]
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        self.listing = True
+        super().format_help(ctx, formatter)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in COMMANDS:
+            return None
+        return Command(cmd_name, help=cleandoc(help_of(cmd_name))) if self.listing else _made(cmd_name)
 
 
 def _made(name: str) -> Any:
@@ -36,25 +46,6 @@ def _made(name: str) -> Any:
     only = typer.Typer(add_completion=False, **PLAIN)
     only.command(name, cls=Command)(of)
     return typer.main.get_command(only)
-
-
-class _Commands(Group):
-    """All commands. To list them, none is made."""
-
-    listing = False
-
-    def __init__(self, **given: Any) -> None:
-        super().__init__(**given)
-        self.commands = _Made(dict.fromkeys(COMMANDS))
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        self.listing = True
-        super().format_help(ctx, formatter)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if self.listing and cmd_name in COMMANDS:
-            return Command(cmd_name, help=cleandoc(help_of(cmd_name)))
-        return super().get_command(ctx, cmd_name)
 
 
 app = typer.Typer(
@@ -91,7 +82,8 @@ def main() -> None:
             warnings.showwarning = _warn
             app()
     except KohortError as error:
-        _fail(str(error), type(error).__name__, _exit_code(error))
+        is_impossible = isinstance(error, (InfeasibleError, InternalError))
+        _fail(str(error), type(error).__name__, 1 if is_impossible else 2)
     except KeyboardInterrupt:
         _stop()
     except SystemExit as stop:  # typer turns Ctrl-C into this
@@ -136,10 +128,6 @@ def _what_was_written() -> str:
 
     written = ", ".join(str(path) for path in written_files())
     return f"Complete files that had been written before: {written}." if written else "Nothing was written."
-
-
-def _exit_code(error: KohortError) -> int:
-    return 1 if isinstance(error, (InfeasibleError, InternalError)) else 2
 
 
 def _fail(message: str, kind: str, code: int) -> None:

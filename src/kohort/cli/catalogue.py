@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,23 +29,25 @@ def algorithms(asked: Algorithms, output: Output) -> None:
         }
         for name, algorithm in EVERY_ALGORITHM.items()
     ]
-    lines = {
-        row["name"]: [
-            row["summary"],
-            f"guarantee: {row['guarantee']}",
-            f"models: {_listed(row['models'], MODELS)}",
-            f"costs: {_listed(row['costs'], COSTS)}",
-        ]
-        for row in rows
-    }
+    _show(output, "algorithm", "what it does", rows, _lines_of_algorithm)
+
+
+def _lines_of_algorithm(row: dict[str, Any]) -> list[str]:
+    of = [f"{name}: {_listed(row[name], known)}" for name, known in (("models", MODELS), ("costs", COSTS))]
+    return [row["summary"], f"guarantee: {row['guarantee']}", *of]
+
+
+def _show(
+    output: Output,
+    what: str,
+    said: str,
+    rows: list[dict[str, Any]],
+    lines_of: Callable[[dict[str, Any]], list[str]],
+) -> None:
+    """Show what is said of each row, in a table that fits a terminal of 80 columns."""
     output.result(rows)
-    _show(output, "algorithm", "what it does", lines)
-
-
-def _show(output: Output, what: str, said: str, lines: dict[str, list[str]]) -> None:
-    """Show what is said of each, in a table that fits a terminal of 80 columns."""
-    rows = [(name, "\n".join(words)) for name, words in lines.items()]
-    output.show(table([Column(what, no_wrap=True), said], rows, show_lines=True))
+    cells = [(row["name"], "\n".join(lines_of(row))) for row in rows]
+    output.show(table([Column(what, no_wrap=True), said], cells, show_lines=True))
 
 
 def _parameters(algorithm: Any) -> dict[str, dict[str, Any]]:
@@ -83,26 +85,8 @@ Measured by `python -m experiments.promises`; docs/which-promise.md has the same
 
 
 def models(asked: Models, output: Output) -> None:
-    rows = _model_rows()
-    lines = {}
-    for row in rows:
-        lines[row["name"]] = [
-            f"stops: {row['stops']}",
-            f"does not stop: {row['does_not_stop']}",
-            f"usual value: {row['usual']} (privacy: {row['key']})",
-            f"kept by: {', '.join(row['algorithms'])}{_united(row)}",
-        ]
-        if row["loss_on_adult"]:
-            found = ", ".join(f"{loss:.3f} by {name}" for name, loss in row["loss_on_adult"].items())
-            lines[row["name"]].append(f"loss on Adult: {found}")
-    output.result(rows)
-    _show(output, "model", "what it promises", lines)
-
-
-def _model_rows() -> list[dict[str, Any]]:
-    """The facts about every model, by its name."""
     everything: dict[str, Any] = {**MODELS, **ITEM_MODELS}
-    return [
+    rows: list[dict[str, Any]] = [
         {
             "name": name,
             "key": model.spec_key,
@@ -116,13 +100,20 @@ def _model_rows() -> list[dict[str, Any]]:
         }
         for name, model in everything.items()
     ]
+    _show(output, "model", "what it promises", rows, _lines_of_model)
 
 
-def _united(row: dict[str, Any]) -> str:
-    """How other algorithms keep the model, too."""
-    if row["by_k"]:
-        return "; others search for a k that is enough"
-    return "; others that make groups unite them" if row["united"] else ""
+def _lines_of_model(row: dict[str, Any]) -> list[str]:
+    others = "; others that make groups unite them" if row["united"] else ""
+    others = "; others search for a k that is enough" if row["by_k"] else others
+    found = ", ".join(f"{loss:.3f} by {name}" for name, loss in row["loss_on_adult"].items())
+    return [
+        f"stops: {row['stops']}",
+        f"does not stop: {row['does_not_stop']}",
+        f"usual value: {row['usual']} (privacy: {row['key']})",
+        f"kept by: {', '.join(row['algorithms'])}{others}",
+        *([f"loss on Adult: {found}"] if found else []),
+    ]
 
 
 def compile(asked: Compile, output: Output) -> None:

@@ -10,6 +10,10 @@ from typing import Any
 import typer
 
 from kohort.cli.options import (
+    A_TABLE,
+    EVENTS,
+    KEY_FILE,
+    LEDGER,
     REQUIRED,
     Asked,
     ColumnReading,
@@ -22,14 +26,10 @@ from kohort.cli.options import (
     Writing,
     a_header,
     a_k,
-    a_key_file,
-    a_ledger,
     a_spec,
-    a_table,
     argument,
     command,
     option,
-    some_events,
     switch,
 )
 
@@ -39,8 +39,8 @@ class Secrets(Asked, bundle=True):
 
     GROUP = "Events, earlier releases and secrets"
 
-    key_file: Path | None = a_key_file()
-    ledger: Path | None = a_ledger()
+    key_file: Path | None = KEY_FILE
+    ledger: Path | None = LEDGER
 
 
 class Anonymize(Writing, Job, Secrets, Reading, Printing):
@@ -54,12 +54,12 @@ class Anonymize(Writing, Job, Secrets, Reading, Printing):
     GROUP = Secrets.GROUP
     EVERYDAY = ("spec", "out", "k", "certificate", "report", "time_limit")
 
-    data: str = a_table()
+    data: str = A_TABLE
     spec: Path = a_spec()
     out: str = option(
         "The release; its ending names the format. Or the URL of a database, with --out-table.", REQUIRED
     )
-    events: Path | None = some_events()
+    events: Path | None = EVENTS
 
 
 class Apply(Reading, Printing):
@@ -72,13 +72,13 @@ class Apply(Reading, Printing):
     """
 
     maps: Path = argument("The maps of a release, written by 'kohort anonymize --maps'.")
-    data: str = a_table()
+    data: str = A_TABLE
     out: Path = option("The recoded table; its ending names the format.", REQUIRED)
     unseen: str = option(
         "What to do with values that are not in the maps: error, or suppress (publish them as *).", "error"
     )
     k: int | None = a_k("Also verify the result: the models of the release, with this k.")
-    key_file: Path | None = a_key_file()
+    key_file: Path | None = KEY_FILE
 
 
 class Verify(ReleaseReading, Printing):
@@ -115,13 +115,13 @@ class Verify(ReleaseReading, Printing):
     population: Path | None = option(
         "With --review: a newer table of the population, to compare the release with."
     )
-    ledger: Path | None = a_ledger()
+    ledger: Path | None = LEDGER
     earlier: list[str] | None = option(
         "With --ledger, an earlier release, from the first on: its file, its original and its order file, "
         "separated by commas; may be repeated.",
         show_default=False,
     )
-    key_file: Path | None = a_key_file()
+    key_file: Path | None = KEY_FILE
     violations: Path | None = option("Write the classes or itemsets that break a promise to this file.")
     k: int | None = a_k()
 
@@ -134,7 +134,7 @@ class Profile(Reading, Printing):
     Example: **kohort profile people.csv**
     """
 
-    data: str = a_table()
+    data: str = A_TABLE
     show_values: bool = switch("show-values", "Also show each column's most common value.")
 
 
@@ -147,7 +147,7 @@ class Init(Reading, Printing):
     Example: **kohort init people.csv --out spec.yaml --k 10**
     """
 
-    data: str = a_table()
+    data: str = A_TABLE
     out: Path = option("The spec file to write (YAML).", REQUIRED)
     k: int = a_k("How many records must look alike, at least.", 10)
     force: bool = switch("force", "Replace the spec if it already exists.")
@@ -184,7 +184,7 @@ class Risk(Reading, Printing):
         "A table, or the URL of a database, with --table or --query; may be left out with --ledger.", None
     )
     spec: Path | None = a_spec(None, show_default=False)
-    events: Path | None = some_events()
+    events: Path | None = EVENTS
     known: str | None = option(
         "The quasi-identifiers that the adversary knows, separated by commas.", show_default="all"
     )
@@ -198,8 +198,8 @@ class Risk(Reading, Printing):
     utility: bool = switch("utility", "Also measure how useful the release still is.")
     k: int | None = a_k()
     seed: int = option("The seed for choosing people to look up, and queries.", 0)
-    ledger: Path | None = a_ledger()
-    key_file: Path | None = a_key_file()
+    ledger: Path | None = LEDGER
+    key_file: Path | None = KEY_FILE
 
 
 class Dossier(Job, Reading, Printing):
@@ -211,10 +211,10 @@ class Dossier(Job, Reading, Printing):
     Example: **kohort dossier people.csv --spec spec.yaml --out dossier.html**
     """
 
-    data: str = a_table()
+    data: str = A_TABLE
     spec: Path = a_spec()
     out: Path = option("The dossier: .html or .pdf.", REQUIRED)
-    events: Path | None = some_events()
+    events: Path | None = EVENTS
     version: str = option("'internal' shows values of the data; 'public' does not.", "internal")
     targets: int = option("How many people each attack looks for.", 500)
     population: Path | None = option("A table of the population, with the same quasi-identifiers.")
@@ -227,7 +227,7 @@ class Dossier(Job, Reading, Printing):
         "A form that was filled in (.csv), to be summarized in the dossier."
     )
     intruder_log: Path | None = option("", hidden=True)  # retired: refused
-    key_file: Path | None = a_key_file()
+    key_file: Path | None = KEY_FILE
 
 
 class Measuring(Asked, bundle=True):
@@ -254,7 +254,7 @@ class Compare(Measuring, Reading, Printing):
     Example: **kohort compare people.csv --spec spec.yaml --k 5,10 --algorithms mondrian,forest --out t.csv**
     """
 
-    data: str = a_table()
+    data: str = A_TABLE
     spec: Path = a_spec()
     out: Path = option(_FIGURES, REQUIRED)
     k: str | None = a_k("Values of k, such as 5,10,50.", show_default="the spec's")
@@ -268,7 +268,7 @@ class Frontier(Measuring, Reading, Printing):
     Example: **kohort frontier people.csv --spec spec.yaml --k 2,5,10,20,50 --plot frontier.svg**
     """
 
-    data: str = a_table()
+    data: str = A_TABLE
     spec: Path = a_spec()
     out: Path | None = option(_FIGURES)
     k: str | None = a_k("Values of k to sweep.", show_default="2,3,5,10,20,50,100")
@@ -348,7 +348,7 @@ class Build(Reading, Printing):
     Example: **kohort hierarchy build people.csv age --intervals 5,10,20 --top 90 --out age.csv**
     """
 
-    data: str = a_table()
+    data: str = A_TABLE
     column: str = argument("The column.")
     out: Path = option("The hierarchy file to write: one line per value, the value first.", REQUIRED)
     auto: bool = switch("auto", "Choose the kind of hierarchy by the values (the default).")
@@ -417,7 +417,7 @@ class ShowLedger(Printing):
     """
 
     file: Path = argument("The ledger.")
-    key_file: Path | None = a_key_file()
+    key_file: Path | None = KEY_FILE
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,13 @@ from kohort.files.atomic import Outputs
 from kohort.io.data_files import read_data
 from kohort.io.read_spec import files_of, read_spec
 
+Swept = dict[str, Any]
+
 
 def compare(asked: Compare, output: Output) -> None:
     swept = _swept(asked)
     names: dict[str, Any] = {"algorithms": words_of(asked.algorithms), "costs": words_of(asked.costs)}
-    found = _made(output, partial(compare_releases, **names, **swept), asked)
+    found = _made(output, partial(compare_releases, **names), asked, swept)
     output.result({"kohort": "comparison", "rows": found.rows})
     output.show(_figures(found.rows, [name for name, values in swept.items() if name == "k" or values]))
     for row in found.rows:
@@ -31,7 +33,7 @@ def compare(asked: Compare, output: Output) -> None:
 
 
 def frontier(asked: Frontier, output: Output) -> None:
-    found = _made(output, partial(trace_frontier, algorithm=asked.algorithm, **_swept(asked)), asked)
+    found = _made(output, partial(trace_frontier, algorithm=asked.algorithm), asked, _swept(asked))
     output.result(found.facts())
     output.show(_figures(found.points, [found.parameter]))
     for row in found.failed:
@@ -40,36 +42,34 @@ def frontier(asked: Frontier, output: Output) -> None:
     output.written(asked.out, asked.plot)
 
 
-def _made(output: Output, make: Callable[..., Any], asked: Compare | Frontier) -> Any:
+def _made(output: Output, make: Callable[..., Any], asked: Compare | Frontier, swept: Swept) -> Any:
     """The releases that are to be measured, made by a function of `kohort.comparison`, and drawn."""
     read, named, beside = read_spec(asked.spec), source_named(asked.data, asked), asked.spec.parent
     reads = [file_of(named), asked.spec, *files_of(read, beside=beside)]
-    Outputs([path for path in (asked.out, asked.plot) if path is not None], reads=reads).check()
+    Outputs([*filter(None, (asked.out, asked.plot))], reads=reads).check()
     settings = Settings(beside, asked.out, asked.queries, asked.seed, asked.time_limit)
     with output.progress() as progress:
         source = read_data(named, read.shape, **asked.reading)
         output.notes(source)
-        found = make(source.table, read, settings, progress=progress)
-    if asked.plot is not None:
+        found = make(source.table, read, settings, progress=progress, **swept)
+    if asked.plot:
         found.plot(asked.plot)
     return found
 
 
-def _swept(asked: Compare | Frontier) -> dict[str, Any]:
+def _swept(asked: Compare | Frontier) -> Swept:
     """The values of each parameter that is swept; None where it is left out."""
-    return {
-        name: _numbers(getattr(asked, name), int if name == "k" else float)
-        for name in ("k", "l", "alpha", "t")
-    }
+    return {name: _numbers(name, getattr(asked, name)) for name in ("k", "l", "alpha", "t")}
 
 
-def _numbers(text: str | None, kind: Callable[[str], Any]) -> list[Any] | None:
-    words = words_of(text)
+def _numbers(name: str, text: str | None) -> list[Any] | None:
+    kind, such = (
+        (int, "whole numbers, such as 5,10,50") if name == "k" else (float, "numbers, such as 0.2,0.5")
+    )
     try:
-        return None if words is None else [kind(word) for word in words]
+        return None if text is None else [kind(word) for word in words_of(text) or ()]
     except ValueError:
-        whole = "whole numbers, such as 5,10,50" if kind is int else "numbers, such as 0.2,0.5"
-        raise InputError(f"{text!r} is not a list of {whole}.") from None
+        raise InputError(f"{text!r} is not a list of {such}.") from None
 
 
 def _figures(rows: list[dict[str, Any]], swept: list[str]) -> Table:
@@ -83,14 +83,10 @@ def _figures(rows: list[dict[str, Any]], swept: list[str]) -> Table:
             row["made_by"],
             *("" if row[name] is None else str(row[name]) for name in names),
             f"{row['loss']:.4f}",
-            *(_share(row[name]) for name in shares),
+            *("" if row[name] is None else f"{round(row[name], 6) + 0:.1%}" for name in shares),  # no -0.0%
             f"{row['cpu_seconds']:.1f}",
             "" if row["memory_mb"] is None else f"{row['memory_mb']:.0f} MB",
         )
         for row in done
     ]
     return table([Column("algorithm", no_wrap=True), *figures], cells, figures=figures)
-
-
-def _share(value: float | None) -> str:
-    return "" if value is None else f"{round(value, 6) + 0:.1%}"  # no -0.0%

@@ -46,7 +46,7 @@ class Output:
 
     def written(self, *paths: Any) -> None:
         """Say what was written; None was not asked for."""
-        if given := [str(path) for path in paths if path is not None]:
+        if given := [*map(str, filter(None, paths))]:
             self.say_whole(f"Written: {', '.join(given)}")
 
     def result(self, facts: Any) -> None:
@@ -66,7 +66,7 @@ class Output:
 
     def notes(self, *files: Source | None) -> None:
         """Print the notes about files that were read."""
-        self.note(*(note for file in files if file is not None for note in file.notes))
+        self.note(*(note for file in filter(None, files) for note in file.notes))
 
     @contextmanager
     def progress(self, *, time_limit: float | None = None) -> Iterator[Callable[[str, float], None]]:

@@ -22,15 +22,9 @@ def dossier(asked: Dossier, output: Output) -> None:
     read, beside = written.statement, asked.spec.parent
     request = with_files(read, beside=beside, key=secret_key(asked.key_file), **asked.outside)
     source = source_named(asked.data, asked)
-    reads = [
-        file_of(source),
-        asked.events,
-        asked.spec,
-        asked.key_file,
-        asked.population,
-        asked.intruder_results,
-    ]
-    named = [path for path in (asked.out, asked.intruder_form) if path is not None]
+    others = ("events", "spec", "key_file", "population", "intruder_results")
+    reads = [file_of(source), *(getattr(asked, name) for name in others)]
+    named = [*filter(None, (asked.out, asked.intruder_form))]
     outputs = Outputs(named, reads=[*reads, *files_of(read, beside=beside)])
     outputs.check()
     results = asked.intruder_results
@@ -38,7 +32,7 @@ def dossier(asked: Dossier, output: Output) -> None:
         **population_of(asked),
         "version": asked.version,
         "targets": asked.targets,
-        "human": None if results is None else read_attempts(results),
+        "human": read_attempts(results) if results else None,
     }
     making = {"spec": written.text, "data": source.name}
     origin = Origin(shape=read.shape, making=making)
@@ -47,13 +41,13 @@ def dossier(asked: Dossier, output: Output) -> None:
         said |= {"making": release.origin.making, "sha256": {"input": release.origin.sha256}}
         with outputs.drafts() as draft_of:  # the dossier and the form: both or none
             facts = write_dossier(release, draft_of[asked.out], progress=progress, **said)
-            if asked.intruder_form is not None:
+            if asked.intruder_form:
                 write_form(draft_of[asked.intruder_form])
     output.result(facts)
     criteria = facts["criteria"] or {"singling_out": [], "linkability": None, "inference": []}
     parts = [facts["knowledge"], *criteria["singling_out"], criteria["linkability"], *criteria["inference"]]
     parts += [facts["numbers"], facts["intruders"], facts["human"]]
-    output.say(*(f"- {part['sentence']}" for part in parts if part is not None and "sentence" in part))
+    output.say(*(f"- {part['sentence']}" for part in parts if part and "sentence" in part))
     output.written(*named)
 
 
@@ -61,9 +55,9 @@ def _refuse_wrong(asked: Dossier) -> None:
     """Refuse what cannot be written, before long work."""
     check_version(asked.version)
     check_page(asked.out, "dossier")
-    if asked.intruder_form is not None:
+    if asked.intruder_form:
         check_form_path(asked.intruder_form)
-    if asked.intruder_log is not None:
+    if asked.intruder_log:
         raise UnsupportedError(
             "--intruder-log is no more: leave it out. The dossier counts the automatic attempts and says "
             "the seed that makes the same ones again."

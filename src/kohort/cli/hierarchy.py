@@ -43,8 +43,8 @@ def build(asked: Build, output: Output) -> None:
     with outputs.drafts() as draft_of:
         write_hierarchy(tree, draft_of[out])
     size = {"leaves": len(tree.leaves), "height": tree.height}
-    spec = builder.to_spec()
-    output.result({"file": str(out), "column": column, "hierarchy": spec, "why": why or None, **size})
+    said = {"file": str(out), "column": column, "hierarchy": builder.to_spec(), "why": why or None}
+    output.result(said | size)
     leaves, height = counted(size["leaves"], "leaf", "leaves"), counted(size["height"], "level")
     lines = [
         *([why] if why else []),
@@ -63,7 +63,9 @@ def _said(asked: Build) -> dict[str, Any]:
     }
     for name in ("intervals", "origin", "top", "bottom", "fanout"):
         if name in said:
-            said[name] = _numbers(f"--{name}", said[name], several=name in ("intervals", "fanout"))
+            parts = said[name].split(",") if name in ("intervals", "fanout") else [said[name]]
+            numbers = [_number(f"--{name}", part) for part in parts]
+            said[name] = numbers if len(numbers) > 1 else numbers[0]
     if "date" in said:
         said["date"] = _words(said["date"])
     if "," in said.get("order", ""):
@@ -71,12 +73,6 @@ def _said(asked: Build) -> dict[str, Any]:
     if "fanout" in said:
         said.setdefault("order", "natural")
     return said
-
-
-def _numbers(option: str, text: str, *, several: bool) -> list[int | float] | int | float:
-    """One number, or several with commas between them where the option takes a list."""
-    numbers = [_number(option, part) for part in (text.split(",") if several else [text])]
-    return numbers if len(numbers) > 1 else numbers[0]
 
 
 def _number(option: str, text: str) -> int | float:
@@ -118,7 +114,7 @@ def _column(output: Output, data: Path | DatabaseTable, name: str, reading: dict
 
 def _source(asked: Check | Show) -> Path | DatabaseTable | None:
     """The table with the values, where there is one."""
-    return None if asked.data is None else source_named(asked.data, asked)
+    return source_named(asked.data, asked) if asked.data else None
 
 
 def _read(asked: Check | Show, output: Output) -> tuple[Column | None, HierarchyFile]:
@@ -132,7 +128,7 @@ def _read(asked: Check | Show, output: Output) -> tuple[Column | None, Hierarchy
 
 
 def check(asked: Check, output: Output) -> None:
-    written = [path for path in [asked.offending] if path is not None]
+    written = [asked.offending] if asked.offending else []
     outputs = Outputs(written, reads=[asked.file, file_of(_source(asked))])
     outputs.check()
     coded, read = _read(asked, output)
@@ -140,7 +136,9 @@ def check(asked: Check, output: Output) -> None:
     with outputs.drafts() as draft_of:
         for path in written:
             _write_offending(findings, draft_of[path])
-    output.result(_facts(findings))
+    given = asdict(findings).items()  # in counts: no label and no value
+    counts = {name: len(found) if isinstance(found, tuple) else found for name, found in given}
+    output.result({"in_order": not findings.errors, **counts, "message": _sentences(findings)})
     output.say_whole("\n".join(_sentences(findings)))
     for path in written:
         output.say_whole(f"The values that cause this are in {path}.")
@@ -160,13 +158,6 @@ def _write_offending(findings: Findings, path: Path) -> None:
         "value": pa.array([value for _, value in rows], pa.string()),
     }
     write_table(pa.table(columns), path)
-
-
-def _facts(findings: Findings) -> dict[str, Any]:
-    """Everything found, in counts: no label and no value."""
-    given = asdict(findings).items()
-    counts = {name: len(found) if isinstance(found, tuple) else found for name, found in given}
-    return {"in_order": not findings.errors, **counts, "message": _sentences(findings)}
 
 
 def show(asked: Show, output: Output) -> None:

@@ -201,30 +201,25 @@ class Group(_PlainHelp, TyperGroup):
 # -- options that several commands have in the same words ------------------------------------------
 
 
-def a_table() -> Any:
-    return argument(
-        "A table: CSV, Parquet, Arrow, Excel, JSON lines, SPSS or Stata; or the URL of a database, such as "
-        "postgresql://user@host/name, with --table or --query."
-    )
+A_TABLE = argument(
+    "A table: CSV, Parquet, Arrow, Excel, JSON lines, SPSS or Stata; or the URL of a database, such as "
+    "postgresql://user@host/name, with --table or --query."
+)
+EVENTS = option(
+    "A table of events, where the other one has a record for each person; see 'events' in the spec.",
+    show_default=False,
+)
+KEY_FILE = option(
+    "A file with the secret for pseudonyms and the ledger, instead of the variable KOHORT_KEY.",
+    show_default=False,
+)
+LEDGER = option(
+    "The ledger that ties releases of the same people together; private, needs a key.", show_default=False
+)
 
 
 def a_spec(default: Any = REQUIRED, **more: Any) -> Any:
     return option("The spec: the role of each column and what is promised (YAML).", default, **more)
-
-
-def some_events() -> Any:
-    said = "A table of events, where the other one has a record for each person; see 'events' in the spec."
-    return option(said, show_default=False)
-
-
-def a_key_file() -> Any:
-    said = "A file with the secret for pseudonyms and the ledger, instead of the variable KOHORT_KEY."
-    return option(said, show_default=False)
-
-
-def a_ledger() -> Any:
-    said = "The ledger that ties releases of the same people together; private, needs a key."
-    return option(said, show_default=False)
 
 
 def a_k(help: str = "The k to use instead of the spec's.", default: int | None = None, **more: Any) -> Any:

@@ -23,9 +23,10 @@ from kohort.io.databases import DatabaseTable
 from kohort.io.source_file import Files, plain_suffix
 from kohort.io.write_spec import items_spec_text, spec_text, suggested_attribute
 from kohort.problem.promises import KAnonymity
-from kohort.profiling.profile import BasketProfile, Combination, profile_baskets
+from kohort.profiling.profile import BasketProfile, profile_baskets
 from kohort.profiling.profile import Profile as Found
 from kohort.profiling.profile import profile as profile_table
+from kohort.profiling.uniqueness import Combination
 from kohort.statement.items import BASKETS, BasketShape
 
 _WORST_SHOWN = 3  # combinations of each size
@@ -64,7 +65,7 @@ def _baskets(data: Path | DatabaseTable, reading: dict[str, Any]) -> FoundBasket
 
 def profile(asked: Profile, output: Output) -> None:
     named = source_named(asked.data, asked)
-    if (baskets := _baskets(named, asked.reading)) is not None:
+    if baskets := _baskets(named, asked.reading):
         output.result({"baskets": baskets.profile.to_dict()})
         output.say_whole("\n".join(baskets.sentences()))
         output.say_whole(f"Next: {command_to_copy('init', asked.data, '--out', 'spec.yaml')}")
@@ -130,10 +131,12 @@ def _sentences(found: Found) -> list[str]:
         f"Prosecutor risk: {risk}: the chance that someone who knows these columns of a person in the table "
         "finds the person's record.",
     ]
-    if found.savings is not None:
+    if found.savings:
         sentences.append(found.savings.sentence(len(found.quasi_identifiers)))
     if found.unique_share:
-        sentences.append(f"What each adds to the unique records, given the others: {_additions(found)}.")
+        added = sorted(((c.singles_out, c.name) for c in found.columns if c.singles_out), reverse=True)
+        of_each = ", ".join(f"{name} {share:.1%}" for share, name in added)
+        sentences.append(f"What each adds to the unique records, given the others: {of_each}.")
     if found.combinations.sampled:
         looked_at = f"{found.combinations.records:,} records drawn at random"
         sentences.append(
@@ -141,12 +144,6 @@ def _sentences(found: Found) -> list[str]:
             "single out."
         )
     return sentences
-
-
-def _additions(found: Found) -> str:
-    """The quasi-identifiers with the share of records that each makes unique, the largest first."""
-    added = [(column.singles_out or 0.0, column.name) for column in found.columns if column.singles_out]
-    return ", ".join(f"{name} {share:.1%}" for share, name in sorted(added, reverse=True))
 
 
 def _worst_of_each_size(worst: tuple[Combination, ...]) -> list[Combination]:
@@ -163,7 +160,7 @@ def init(asked: Init, output: Output) -> None:
     named, out, k = source_named(asked.data, asked), asked.out, asked.k
     outputs = Outputs([out], [] if asked.force else [out], reads=[file_of(named)])
     outputs.check()
-    if (baskets := _baskets(named, asked.reading)) is not None:
+    if baskets := _baskets(named, asked.reading):
         _init_baskets(output, baskets, asked, outputs)
         return
     with output.progress() as progress:
@@ -179,7 +176,7 @@ def init(asked: Init, output: Output) -> None:
     of = {column.name: suggested_attribute(column) | {"reason": column.reason} for column in found.columns}
     output.result({"spec": str(out), "k": k, "records": found.records, "attributes": of})
     output.notes(source)
-    if found.savings is not None:
+    if found.savings:
         output.note(found.savings.sentence(len(found.quasi_identifiers)))
     if not found.quasi_identifiers:
         output.note("No column looks like a quasi-identifier. Give that role to one before you anonymize.")

@@ -37,12 +37,8 @@ def risk(asked: Risk, output: Output) -> None:
         return
     with output.progress(time_limit=read.time_limit) as progress:
         known = None if asked.known is None else [name.strip() for name in asked.known.split(",")]
-        attack = {
-            "known": known,
-            "threshold": asked.threshold,
-            "targets": asked.targets,
-            **population_of(asked),
-        }
+        attack = {"known": known, "threshold": asked.threshold, "targets": asked.targets}
+        attack |= population_of(asked)
         request, origin = with_files(read, beside=beside), Origin(shape=read.shape)
         release = release_file(source, request, progress, events=asked.events, origin=origin, reading=asked)
         facts = release.risk(**attack, seed=asked.seed, progress=progress)
@@ -57,7 +53,7 @@ def risk(asked: Risk, output: Output) -> None:
 def population_of(asked: Risk | Dossier) -> dict[str, Any]:
     """What is known of the population, as keywords of `Release.risk` and `Release.dossier`."""
     people = None
-    if asked.population is not None:
+    if asked.population:
         header = asked.population_header
         people = read_table(asked.population, header=header, header_option="population-header").table
     return {"population": people, "sampling_fraction": asked.sampling_fraction}
@@ -67,7 +63,7 @@ def _figures(facts: dict[str, Any]) -> Table:
     rows = [
         (name, measure.replace("_", " "), *(f"{found[side][measure]:.2%}" for side in ("before", "after")))
         for name in ("prosecutor", "journalist", "marketer", "linkage")
-        if (found := facts[name]) is not None
+        if (found := facts[name])
         for measure in ("maximum", "average", "over_threshold")
         if measure in found["after"]
     ]
@@ -80,7 +76,7 @@ def _sentences(facts: dict[str, Any]) -> list[str]:
     measured = facts.get("utility", {})
     names = ("queries", "item_queries", "itemsets", "classification", "association")
     parts += [measured.get(name) for name in names]
-    return [part["sentence"] for part in parts if part is not None and "sentence" in part]
+    return [part["sentence"] for part in parts if part and "sentence" in part]
 
 
 # -- the releases of a ledger ----------------------------------------------------------------------
@@ -107,7 +103,8 @@ def _attack_next(
     file = read_data(data, spec.shape, **asked.reading)
     facts: dict[str, Any] = {"kohort": "risk of releases together"}
     with output.progress(time_limit=spec.time_limit) as progress:
-        for side, way in _sides(spec.again).items():
+        afresh = {} if spec.again == "m-invariance" else {"before": "fresh"}  # whose ledger has no places
+        for side, way in {**afresh, "after": spec.again}.items():
             request = with_files(spec, beside=beside, key=key, ledger=ledger, again=way)
             release = release_of([file], request, progress=progress, compared=True)
             assert isinstance(release.tied, TiedRelease)
@@ -117,25 +114,14 @@ def _attack_next(
     _show_attacks(output, {name: facts[side] for name, side in made.items() if side in facts})
 
 
-def _sides(again: str) -> dict[str, str]:
-    """How the next release is made; of m-invariance, whose ledger has no places, not afresh."""
-    return {"after": again} if again == "m-invariance" else {"before": "fresh", "after": again}
-
-
 def _show_attacks(output: Output, sides: dict[str, dict[str, Any]]) -> None:
     """Show what attacks achieve on each side, and what the last one means."""
     last = list(sides.values())[-1]
-    rows = [
-        (name.replace("_", " "), side, *(_cell(facts["attacks"][name][figure]) for figure in _FIGURES))
-        for name in last["attacks"]
-        for side, facts in sides.items()
-    ]
+    rows = []
+    for name in last["attacks"]:
+        for side, facts in sides.items():
+            found = [facts["attacks"][name][figure] for figure in ("fewest", "below_k", "alone", "certain")]
+            cells = ["-" if value is None else f"{value:,}" for value in found]
+            rows.append((name.replace("_", " "), side, *cells))
     output.show(table(["attack", "on", "fewest candidates", "below k", "alone", "value certain"], rows))
     output.say(*(f"- {sentence}" for sentence in last["sentences"]))
-
-
-_FIGURES = ("fewest", "below_k", "alone", "certain")
-
-
-def _cell(value: int | None) -> str:
-    return "-" if value is None else f"{value:,}"

@@ -17,33 +17,34 @@ def source_named(named: str, asked: Any, *, prefix: str = "") -> Path | Database
     prefix  before the names of these two options
     """
     given = {name: getattr(asked, f"{prefix}{name}") for name in ("table", "query")}
-    words = {
-        name: f"--{prefix}{name}".replace("_", "-") for name, value in given.items() if value is not None
-    }
-    if not is_url(named):
-        if words:
-            said = " and ".join(words.values())
-            raise InputError(f"{said} is for databases, and {named} is a file. Leave it out.")
-        return Path(named)
-    if len(words) != 1:
-        both = [f"--{prefix}{name}".replace("_", "-") for name in given]
-        raise InputError(f"A database has many tables: name one with {both[0]}, or give {both[1]}, not both.")
-    found = database(named, **given)
+    flags = {name: f"--{prefix}{name}".replace("_", "-") for name in given}
+    words = [flags[name] for name, value in given.items() if value is not None]
+    if is_url(named) and len(words) != 1:
+        one, other = flags.values()
+        raise InputError(f"A database has many tables: name one with {one}, or give {other}, not both.")
+    if is_url(named):
+        return _table_of(named, **given)
+    if words:
+        said = " and ".join(words)
+        raise InputError(f"{said} is for databases, and {named} is a file. Leave it out.")
+    return Path(named)
+
+
+def _table_of(url: str, **given: str | None) -> DatabaseTable:
+    found = database(url, **given)
     found.address.refuse_password()
     return found
 
 
 def target_named(out: str, table: str | None) -> Path | DatabaseTable:
     """What a release is written to: a file, or with `--out-table` a table of a database."""
-    if not is_url(out):
-        if table is not None:
-            raise InputError("--out-table is for a database: give its URL as --out, or leave it out.")
-        return Path(out)
-    if table is None:
+    if is_url(out) and table is None:
         raise InputError("--out is a database: name the table of the release with --out-table.")
-    found = database(out, table=table)
-    found.address.refuse_password()
-    return found
+    if is_url(out):
+        return _table_of(out, table=table)
+    if table is not None:
+        raise InputError("--out-table is for a database: give its URL as --out, or leave it out.")
+    return Path(out)
 
 
 def file_of(source: Path | DatabaseTable | None) -> Path | None:
@@ -58,15 +59,14 @@ def shown(source: str | Path | DatabaseTable) -> str:
 
 def command_to_copy(*words: str | Path, **given: str | float | bool | None) -> str:
     """A command as it is typed, with the options that were given."""
-    options = [_typed(name, value) for name, value in given.items() if value is not None]
-    return shlex.join(["kohort", *map(str, words), *(word for option in options for word in option)])
-
-
-def _typed(name: str, value: str | float | bool) -> list[str]:
-    flag = name.replace("_", "-")
-    if isinstance(value, bool):
-        return [f"--{flag}" if value else f"--no-{flag}"]
-    return [f"--{flag}", str(value)]
+    typed = ["kohort", *map(str, words)]
+    for name, value in given.items():
+        flag = name.replace("_", "-")
+        if isinstance(value, bool):
+            typed.append(f"--{flag}" if value else f"--no-{flag}")
+        elif value is not None:
+            typed += [f"--{flag}", str(value)]
+    return shlex.join(typed)
 
 
 def secret_key(key_file: Path | None) -> bytes | None:

@@ -44,16 +44,16 @@ def studio(asked: Studio, output: Output) -> None:
 
 def _refuse_wrong(asked: Studio) -> None:
     """Refuse what cannot be meant, before anything is started."""
-    if asked.spec is not None and asked.file is None:
+    if asked.spec and not asked.file:
         raise InputError(
             "--spec is for a table: name the file, too, as in kohort studio people.csv --spec spec.yaml."
         )
-    if asked.demo and asked.file is not None:
+    if asked.demo and asked.file:
         raise InputError("--demo opens built-in data: leave out the file.")
     if asked.upload_limit < 1:
         raise InputError(f"--upload-limit must be at least 1 MB. Got {asked.upload_limit}.")
-    for path in (asked.file, asked.spec):
-        if path is not None and not path.is_file():
+    for path in filter(None, (asked.file, asked.spec)):
+        if not path.is_file():
             raise InputError(f"There is no file {str(path)!r}.")
 
 
@@ -64,17 +64,17 @@ def _serving(asked: Studio) -> Serving:
     """
     host, certificate, key = asked.host, asked.tls_certificate, asked.tls_key
     names = tuple(name.strip() for name in (asked.name or "").split(",") if name.strip())
-    if (certificate is None) != (key is None):
+    if bool(certificate) != bool(key):
         raise InputError("--tls-certificate and --tls-key go together.")
-    given = any(value is not None for value in (asked.password_file, certificate, *names))
+    given = any((asked.password_file, certificate, *names))
     if host is None and given:
         raise InputError("--name, --password-file and TLS are for --host: leave them out on this machine.")
     if host is None or (host in (LOOPBACK, "localhost") and not given):
         return Serving(port=asked.port, browser=asked.browser)
-    if asked.password_file is None:
+    if not asked.password_file:
         raise InputError("With --host others can reach the studio: give --password-file as well.")
     password = _password(asked.password_file)
-    if certificate is None:
+    if not certificate:
         _confirm_plain(host)
     return Serving(asked.port, host, password, certificate, key, names, browser=False)
 

@@ -49,31 +49,31 @@ def verify(asked: Verify, output: Output) -> None:
     files |= {"events": asked.events, "original_events": asked.original_events}
     certified = _certified(asked)
     _refuse_unknown_shape(files["release"], asked, certified)
-    salt = None if asked.salt is None else read_salt(asked.salt)
+    salt = read_salt(asked.salt) if asked.salt else None
     spec = request = None
-    if asked.spec is not None:
+    if asked.spec:
         k = certified.k if certified is not None and asked.k is None else asked.k
         spec = read_spec(asked.spec, k=k)
         request = with_files(spec, beside=asked.spec.parent)
-    outputs = Outputs(
-        [path for path in [asked.violations] if path is not None], reads=_reads(asked, spec, files)
-    )
+    outputs = Outputs([*filter(None, [asked.violations])], reads=_reads(asked, spec, files))
     outputs.check()
     tables = _read(asked, spec, files)
     output.notes(*tables.values())
     found = _found(tables, request, certified, asked)
-    if asked.violations is not None:
+    if asked.violations:
         with outputs.drafts() as draft_of:
             write_rows(found.verdict.violations, draft_of[asked.violations])
     facts = found.verdict.to_dict() | {"loss": found.loss}
     facts["unmeasured"] = [check.name for check in found.verdict.checks if check.holds is None]
-    broken = _reasons(found)
-    if certified is not None:
+    checks = found.verdict.checks  # first of all, in which order records were compared
+    broken = [check.detail for check in checks if check.holds is None and check.name == "records"]
+    broken += [f"Broken: {reason}" for reason in found.verdict.reasons()]
+    if certified:
         claims = _claims(certified, asked, request, tables, found, salt)
         broken += _add_claims(facts, claims)
-    if asked.review and request is not None:
+    if asked.review and request:
         facts["review"] = _review(asked, tables, request, found)
-    if asked.ledger is not None and spec is not None and request is not None:
+    if asked.ledger and spec and request:
         together = _together(asked, asked.ledger, tables, spec, request)
         facts |= {"together": together.to_dict(), "holds": facts["holds"] and together.holds}
         broken += [f"Broken: {check.detail}" for check in together.checks if check.holds is False]
@@ -94,7 +94,7 @@ def _show(output: Output, facts: dict[str, Any], found: Verification, asked: Ver
         stands = "still stands" if review["stands"] else "does not stand as it is"
         output.say(f"Review on {review['on']}: the release {stands}.")
         output.say(*(f"- {marks[each['holds']]}: {each['detail']}" for each in review["findings"]))
-    if asked.violations is not None:
+    if asked.violations:
         rows = found.verdict.violations
         of = ("itemset is", "itemsets are") if "support" in rows.column_names else ("class is", "classes are")
         output.say(f"{counted(rows.num_rows, *(f'failing {name}' for name in of))} in {asked.violations}.")
@@ -130,8 +130,8 @@ def _reads(asked: Verify, spec: Statement | None, files: _Files) -> list[Path | 
     """Every file that is read."""
     from kohort.io.private_files import signature_path
 
-    signature = None if asked.certificate is None else signature_path(asked.certificate)
-    named = [] if spec is None or asked.spec is None else files_of(spec, beside=asked.spec.parent)
+    signature = signature_path(asked.certificate) if asked.certificate else None
+    named = files_of(spec, beside=asked.spec.parent) if spec and asked.spec else []
     before = [Path(name) for names in asked.earlier or () for name in names.split(",")]
     given = [asked.spec, asked.certificate, asked.public_key, asked.salt, asked.order_file, asked.population]
     return [*map(file_of, files.values()), *given, signature, asked.ledger, *before, *named]
@@ -139,7 +139,7 @@ def _reads(asked: Verify, spec: Statement | None, files: _Files) -> list[Path | 
 
 def _read(asked: Verify, spec: Statement | None, files: _Files) -> dict[str, Source]:
     """The tables that are at hand, read as the spec says that they are written."""
-    shape, formulas = (None, "keep") if spec is None else (spec.shape, spec.formulas)
+    shape, formulas = (spec.shape, spec.formulas) if spec else (None, "keep")
     now = {name: getattr(asked, name) for name in ("delimiter", "encoding", "header")}
     before: dict[str, Any] = {"header": asked.original_header, "header_option": "original-header"}
     return {
@@ -147,7 +147,7 @@ def _read(asked: Verify, spec: Statement | None, files: _Files) -> dict[str, Sou
         if name.startswith("original")
         else read_release(file, shape, formulas=formulas, **now)
         for name, file in files.items()
-        if file is not None
+        if file
     }
 
 
@@ -157,7 +157,7 @@ def _others(tables: dict[str, Source]) -> dict[str, Any]:
 
 
 def _order(path: Path | None) -> Any:
-    return None if path is None else read_order(path)
+    return read_order(path) if path else None
 
 
 def _found(
@@ -165,22 +165,14 @@ def _found(
 ) -> Verification:
     """What is measured by the spec or, where there is none, by the certificate."""
     published, others = tables["release"].dataset, _others(tables)
-    if request is None:
+    if not request:
         from kohort.io.verify_certificate import verify_certified
 
         return verify_certified(published, certified, events=others.get("events"))
-    announced = None if certified is None else certified.counterfeits
+    announced = certified.counterfeits if certified else None
     return verify_release(
         published, request, order=_order(asked.order_file), counterfeits=announced, **others
     )
-
-
-def _reasons(found: Verification) -> list[str]:
-    """Why a promise does not hold; before that, in which order records were compared."""
-    order = [
-        check.detail for check in found.verdict.checks if check.holds is None and check.name == "records"
-    ]
-    return order + [f"Broken: {reason}" for reason in found.verdict.reasons()]
 
 
 # -- the certificate -------------------------------------------------------------------------------
@@ -190,7 +182,7 @@ def _certified(asked: Verify) -> Any:
     """The certificate that is given, read; None without one."""
     from kohort.io.certificate import read_certificate
 
-    if asked.certificate is None:
+    if not asked.certificate:
         return None
     if asked.k is not None and asked.spec is None:
         raise InputError("The certificate says which k was promised: leave out --k.")
@@ -203,7 +195,7 @@ def _refuse_unknown_shape(release: Path | DatabaseTable, asked: Verify, certifie
     from kohort.io.source_file import Files, plain_suffix
     from kohort.statement.items import BASKETS
 
-    if asked.spec is not None or certified is None or not isinstance(release, Path):
+    if asked.spec or not certified or not isinstance(release, Path):
         return
     files = Files.at(release)
     kind = source_format(files) if files.is_folder else SUFFIXES.get(plain_suffix(release), FORMATS[0])
@@ -281,7 +273,7 @@ def _review(
         day = date.today() if asked.on is None else date.fromisoformat(asked.on)
     except ValueError:
         raise InputError(f"--on must be a date such as 2027-06-30. Got {asked.on!r}.") from None
-    people = None if asked.population is None else read_table(asked.population).dataset
+    people = read_table(asked.population).dataset if asked.population else None
     known = {"population": people, "original": _others(tables).get("original")}
     findings = review_release(tables["release"].dataset, request, found.verdict, on=day, **known)
     stands = all(finding.holds is not False for finding in findings)

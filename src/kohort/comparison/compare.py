@@ -6,10 +6,11 @@ import json
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from threading import Timer
+from threading import TIMEOUT_MAX, Timer
 from typing import Annotated, Any
 
 import pyarrow as pa
@@ -119,7 +120,7 @@ def run_cells(
         tell(0.0)
         asked = Job(table, cell.spec(limited), settings.queries, settings.seed)
         figures = _figures(asked, settings.time_limit, tell)
-        row = dict.fromkeys(COLUMNS) | cell.key | figures | {"version": __version__, "job": job}
+        row = dict.fromkeys(COLUMNS) | asdict(cell) | figures | {"version": __version__, "job": job}
         rows = [*rows, row] if place is None else [*rows[:place], row, *rows[place + 1 :]]
         if out is not None:
             write_rows(rows, out)
@@ -130,7 +131,7 @@ def run_cells(
 
 
 def _is_of(row: Row, cell: Cell) -> bool:
-    return all(row[name] == value for name, value in cell.key.items())
+    return all(row[name] == value for name, value in asdict(cell).items())
 
 
 def _figures(job: Job, time_limit: float | None, tell: Callable[[float], None]) -> dict[str, Any]:
@@ -144,45 +145,28 @@ def _figures(job: Job, time_limit: float | None, tell: Callable[[float], None]) 
 
 def _run(job: Job, time_limit: float | None, tell: Callable[[float], None]) -> dict[str, Any]:
     """The figures that a worker returns; those of a worker that dies say so."""
-    figures: dict[str, Any] | None = None
-    with subprocess.Popen(
-        [sys.executable, "-m", "kohort.comparison.worker"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    ) as process:
-        overtime = None if time_limit is None else Timer(time_limit + _GRACE, process.kill)
+    pipes: dict[str, Any] = {
+        "stdin": subprocess.PIPE,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.DEVNULL,
+    }
+    limit = TIMEOUT_MAX if time_limit is None else time_limit + _GRACE
+    with subprocess.Popen([sys.executable, "-m", "kohort.comparison.worker"], **pipes) as process:
+        assert process.stdin is not None and process.stdout is not None
+        overtime = Timer(limit, process.kill)
         try:
-            if overtime is not None:
-                overtime.start()
-            for line in _talk(process, job):
+            overtime.start()
+            with suppress(BrokenPipeError), process.stdin:  # a worker that dies early says nothing
+                pickle.dump(job, process.stdin)
+            for line in map(json.loads, process.stdout):
                 if "status" in line:
-                    figures = line
-                else:
-                    tell(line["progress"])
+                    return line
+                tell(line["progress"])
             process.wait()
         finally:
-            if overtime is not None:
-                overtime.cancel()
+            overtime.cancel()
             process.kill()  # a worker does not outlive a comparison that is stopped
-    return _judged(figures, process.returncode, time_limit)
-
-
-def _talk(process: subprocess.Popen, job: Job) -> Iterator[dict[str, Any]]:
-    """Send the job to the worker and read its lines; a worker that dies early sends none."""
-    assert process.stdin is not None and process.stdout is not None
-    try:
-        with process.stdin:
-            pickle.dump(job, process.stdin)
-    except BrokenPipeError:
-        return
-    for line in process.stdout:
-        yield json.loads(line)
-
-
-def _judged(figures: dict[str, Any] | None, code: int, time_limit: float | None) -> dict[str, Any]:
-    if figures is not None:
-        return figures
-    if code == -9 and time_limit is not None:
-        return {"status": "stopped", "reason": f"It did not end within {time_limit + _GRACE:g} seconds."}
-    return {"status": "failed", "reason": f"The process ended with {code}; there may be too little memory."}
+    if process.returncode == -9 and time_limit is not None:
+        return {"status": "stopped", "reason": f"It did not end within {limit:g} seconds."}
+    reason = f"The process ended with {process.returncode}; there may be too little memory."
+    return {"status": "failed", "reason": reason}

@@ -116,8 +116,8 @@ def trace_frontier(
     if len(given) > 1:
         raise InputError(f"One parameter is swept at a time, not {' and '.join(given)}.")
     limits = tuple(model for model in spec.models if isinstance(model, RiskLimit))
-    needed = [limit.least_class for limit in limits]
-    [(parameter, values)] = given.items() or [("k", _default_ks(table.num_rows, needed))]
+    usual = sorted({*_VALUES_OF_K, *(limit.least_class for limit in limits)})
+    [(parameter, values)] = given.items() or [("k", [k for k in usual if k <= table.num_rows])]
     if parameter == "k":  # a limit would change every k that is below the one it needs
         spec = spec.promising(promise for promise in spec.promises if promise not in limits)
     grid = cells(spec, algorithms=[algorithm or spec.algorithm_name], costs=None, **{parameter: values})
@@ -126,11 +126,6 @@ def trace_frontier(
     risk = "highest_risk" if parameter == "k" else "best_guess"
     points = [row for row in rows if row["status"] == "done" and row[risk] is not None]
     return Frontier(parameter, risk, points, [row for row in rows if row not in points], limits)
-
-
-def _default_ks(n_records: int, needed: Sequence[int]) -> list[int]:
-    """The usual values of k, and those that limits on the risk need."""
-    return [k for k in sorted({*_VALUES_OF_K, *needed}) if k <= n_records]
 
 
 def knee_of(risk: Sequence[float], loss: Sequence[float]) -> int | None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
+PARAMETERS = ("k", "l", "alpha", "t")
 _STRICTER = {"k": 1, "l": 1, "alpha": -1, "t": -1}  # whether a promise is stricter the higher the number is
 _OF_RUN = ("bound", "solver_bound", "seconds", "cpu_seconds", "memory_mb", "version", "job")
 
@@ -47,25 +48,27 @@ def with_stricter(rows: Sequence[Row]) -> list[Row]:
 
     A release that keeps k = 3 keeps k = 2. So the least cost never falls as a promise becomes stricter.
     """
-    return [_with_stricter(row, rows) for row in rows]
-
-
-def _with_stricter(row: Row, rows: Sequence[Row]) -> Row:
-    if row["value"] is None:
-        return row
-    best = min((other for other in rows if _keeps(other, row)), key=lambda other: other["value"])
-    if not best["value"] < row["value"]:
-        return row
-    kept = {name: row[name] for name in ("algorithm", "cost", *_STRICTER, *_OF_RUN)}
-    for gap, bound in (("gap", "bound"), ("solver_gap", "solver_bound")):
-        kept[gap] = best["value"] / row[bound] - 1 if row[bound] else None
-    stricter = ", ".join(f"{name} = {best[name]:g}" for name in _STRICTER if best[name] != row[name])
-    return best | kept | {"reason": f"The release for {stricter} loses less, and keeps this promise, too."}
+    found = []
+    for row in rows:
+        best = min(
+            (other for other in rows if _keeps(other, row)), key=lambda other: other["value"], default=row
+        )
+        if best["value"] != row["value"]:
+            kept = {name: row[name] for name in ("algorithm", "cost", *PARAMETERS, *_OF_RUN)}
+            for gap, bound in (("gap", "bound"), ("solver_gap", "solver_bound")):
+                kept[gap] = best["value"] / row[bound] - 1 if row[bound] else None
+            stricter = ", ".join(f"{name} = {best[name]:g}" for name in PARAMETERS if best[name] != row[name])
+            reason = f"The release for {stricter} loses less, and keeps this promise, too."
+            row = best | kept | {"reason": reason}
+        found.append(row)
+    return found
 
 
 def _keeps(other: Row, row: Row) -> bool:
     """Whether a release was made for promises that are as strict as those of a row, or stricter."""
-    if other["value"] is None or any(other[name] != row[name] for name in ("algorithm", "cost")):
+    if None in (row["value"], other["value"]) or any(
+        other[name] != row[name] for name in ("algorithm", "cost")
+    ):
         return False
     pairs = [(other[name], row[name], sign) for name, sign in _STRICTER.items()]
     return all(a == b or (None not in (a, b) and (a - b) * sign > 0) for a, b, sign in pairs)
@@ -84,7 +87,15 @@ def read_rows(path: Path, job: str) -> list[Row]:
     if tuple(header) != COLUMNS:
         raise InputError(f"{path} exists and is not a table of a comparison. Choose another output.")
     whole = lines if text.endswith("\n") else lines[:-1]
-    rows = [_row(path, number, cells) for number, cells in enumerate(whole, start=1)]
+    rows = []
+    for number, cells in enumerate(whole, start=1):
+        try:
+            rows.append({name: _value(name, text) for name, text in zip(COLUMNS, cells, strict=True)})
+        except ValueError:
+            raise InputError(
+                f"{path}: row {number} is damaged. Remove that row, so that its release is made again, or "
+                "choose another output."
+            ) from None
     if any(row["job"] != job for row in rows):
         raise InputError(
             f"{path} holds a comparison of other data, another spec, or with other settings. Choose another "
@@ -93,28 +104,16 @@ def read_rows(path: Path, job: str) -> list[Row]:
     return rows
 
 
-def _row(path: Path, number: int, cells: list[str]) -> Row:
-    try:
-        return {name: _value(name, text) for name, text in zip(COLUMNS, cells, strict=True)}
-    except ValueError:
-        raise InputError(
-            f"{path}: row {number} is damaged. Remove that row, so that its release is made again, or choose "
-            "another output."
-        ) from None
-
-
 def write_rows(rows: Sequence[Row], path: Path) -> None:
     """Write all rows to a file, which appears whole or not at all."""
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
-    writer.writerows({name: _text(row.get(name)) for name in COLUMNS} for row in rows)
+    for row in rows:
+        texts = {n: f"{row[n]:.6g}" if isinstance(row.get(n), float) else row.get(n) for n in COLUMNS}
+        writer.writerow(texts)
     with replacing(path) as draft:
         write_checked(draft, text.getvalue())
-
-
-def _text(value: Any) -> Any:
-    return f"{value:.6g}" if isinstance(value, float) else value
 
 
 def _value(name: str, text: str) -> Any:
@@ -123,7 +122,6 @@ def _value(name: str, text: str) -> Any:
     return int(text) if name in _WHOLE else float(text)
 
 
-PARAMETERS = ("k", "l", "alpha", "t")
 _PART = {"l": "diversity", "alpha": "alpha", "t": "closeness"}
 
 
@@ -137,10 +135,6 @@ class Cell:
     l: float | None = None  # noqa: E741
     alpha: float | None = None
     t: float | None = None
-
-    @property
-    def key(self) -> dict[str, Any]:
-        return asdict(self)
 
     def spec(self, spec: Statement) -> Statement:
         """The statement of this release."""
@@ -164,14 +158,19 @@ def cells(
     **swept: Sequence[Any] | None,
 ) -> list[Cell]:
     """Every cell of a grid, refused where it cannot be asked for; by parameters first, then by algorithm."""
-    if spec.events is not None:
+    if spec.events:
         raise UnsupportedError(
             "Releases of two tables, people and events, cannot be compared. Leave 'events' out of the spec "
             "to compare releases of the people alone."
         )
     for name, words in (("algorithms", algorithms), ("costs", costs)):
         check_option(name, words, Sequence[str] | None)
-    names = list(_suitable(spec) if algorithms is None else algorithms)
+    if (
+        algorithms is None
+    ):  # all of the kind that the spec needs; `auto` would only do again what another does
+        suitable = ALGORITHMS if spec.roles.having("quasi-identifier") else ITEMS_ALGORITHMS
+        algorithms = [name for name in suitable if name != "auto"]
+    names = list(algorithms)
     for name in names:
         algorithm_named(name)
     for cost in costs or ():
@@ -204,12 +203,6 @@ def _check_swept(spec: Statement, swept: Mapping[str, Sequence[Any] | None]) -> 
                 f"{parameter!r} is swept, but the spec asks for no {part}. Add it to privacy, such as "
                 f"{part}: {{attribute: diagnosis, {parameter}: {values[0]}}}."
             )
-
-
-def _suitable(spec: Statement) -> Iterable[str]:
-    """All algorithms of the kind that the spec needs; `auto` would only do again what another does."""
-    quasi = spec.roles.having("quasi-identifier")
-    return [name for name in (ALGORITHMS if quasi else ITEMS_ALGORITHMS) if name != "auto"]
 
 
 def fingerprint(table: pa.Table, spec: Statement, resolved: Statement, **settings: Any) -> str:

@@ -91,8 +91,6 @@ def is_bytes(kind: pa.DataType) -> bool:
 
 
 # Columns in types that Arrow can compute with: no dictionaries of views or of what is no text.
-
-
 def usual_type(values: pa.ChunkedArray) -> pa.ChunkedArray:
     """The column itself or, where Arrow can hardly compute with its type, the same values as text.
 
@@ -115,8 +113,6 @@ def usual_type(values: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 # Codes for a column of any type: one for values that are the same to the last bit, in natural order.
-
-
 def value_codes(values: pa.ChunkedArray | pa.Array) -> np.ndarray:
     """Numbers from 0 on, one per distinct value, by size or alphabet; a missing value has the last one.
 
@@ -202,9 +198,6 @@ def _natural_order(dictionary: pa.Array) -> np.ndarray:
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return order
     return order[np.argsort(numbers[order], kind="stable")]
-
-
-# Numbers for the people that a column names, and the numbers in a column of weights.
 
 
 def person_codes(name: str, values: pa.ChunkedArray) -> np.ndarray:

@@ -134,9 +134,6 @@ def _is_list(kind: pa.DataType) -> bool:
     return pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
 
 
-# Cells of an items column: lists, or texts whose items are separated; read into codes, and written again.
-
-
 def read_baskets(
     dataset: Table, name: str, *, separator: str | None = None, multiset: bool = False
 ) -> Baskets:
@@ -204,9 +201,6 @@ def _quoted(text: str, separator: str) -> str:
     if separator not in text and '"' not in text and text == text.strip():
         return text
     return '"' + text.replace('"', '""') + '"'
-
-
-# An order of items for a hierarchy: items of similar support, and of these the ones found together.
 
 
 def by_cooccurrence(baskets: Baskets, fanout: int) -> tuple[str, ...]:

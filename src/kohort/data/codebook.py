@@ -41,9 +41,13 @@ class Codebook:
     @cached_property
     def code_of_text(self) -> dict[str, Value]:
         """The code of each value as it is published: its label, and the code where two have the same."""
+
+        def plain(code: Value) -> Value:
+            return int(code) if isinstance(code, float) and code.is_integer() else code
+
         uses = Counter(label for _, label in self.labels)
         return {
-            label if uses[label] == 1 and label else f"{label} ({_plain(code)})".strip(): code
+            label if uses[label] == 1 and label else f"{label} ({plain(code)})".strip(): code
             for code, label in self.labels
         }
 
@@ -61,21 +65,20 @@ class Codebook:
         )
 
 
-def with_codebook(field: pa.Field, codebook: Codebook | None) -> pa.Field:
-    """The field with a note of the codebook."""
-    return field.with_metadata(None if codebook is None else {_KEY: json.dumps(asdict(codebook))})
+NO_CODEBOOK = Codebook()
 
 
-def codebook_of(field: pa.Field) -> Codebook | None:
-    """The codebook that is noted on a field; None if there is none."""
+def with_codebook(field: pa.Field, codebook: Codebook) -> pa.Field:
+    """The field with a note of the codebook, if that says anything."""
+    return field.with_metadata(None if codebook == NO_CODEBOOK else {_KEY: json.dumps(asdict(codebook))})
+
+
+def codebook_of(field: pa.Field) -> Codebook:
+    """The codebook that is noted on a field; an empty one if there is none."""
     note = (field.metadata or {}).get(_KEY)
     if note is None:
-        return None
+        return NO_CODEBOOK
     facts: dict[str, Any] = json.loads(note)
     facts["labels"] = [(code, label) for code, label in facts["labels"]]
     listed = {name: tuple(part) for name, part in facts.items() if isinstance(part, list)}
     return Codebook(**(facts | listed))
-
-
-def _plain(code: Value) -> str:
-    return str(int(code)) if isinstance(code, float) and code.is_integer() else str(code)

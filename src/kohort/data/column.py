@@ -136,15 +136,12 @@ def code_column(
     column = _coded(name, values)
     if column.kind != "string" or not (pa.types.is_dictionary(values.type) and values.type.ordered):
         return column
-    categories = _categories(values)
-    ordered = column.in_order(sorted(categories, key=lambda category: category in apart))
-    return replace(ordered, apart=sum(text in apart for text in ordered.present))
-
-
-def _categories(values: pa.ChunkedArray | pa.Array) -> list[str]:
     chunks = values.chunks if isinstance(values, pa.ChunkedArray) else [values]
-    known = {text: None for chunk in chunks for text in chunk.dictionary.to_pylist() if text is not None}
-    return [text_of(text) for text in known]
+    words = dict.fromkeys(
+        word for chunk in chunks for word in chunk.dictionary.to_pylist() if word is not None
+    )
+    ordered = column.in_order(sorted(map(text_of, words), key=lambda word: word in apart))
+    return replace(ordered, apart=sum(text in apart for text in ordered.present))
 
 
 def _coded(name: str, values: pa.ChunkedArray | pa.Array) -> Column:

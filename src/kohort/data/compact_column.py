@@ -52,12 +52,8 @@ class StoredValues:
         """How many records have each value of the dictionary, and how many have none."""
         return count_codes(self.codes, len(self.dictionary) + 1)
 
-    def arrow(self, start: int = 0, stop: int | None = None) -> pa.DictionaryArray:
-        """Some of the records as Arrow: a dictionary with small indices."""
-        return self._as_arrow(self.codes[start:stop])
-
-    def taken(self, rows: np.ndarray) -> pa.DictionaryArray:
-        """These records, in this order, as Arrow."""
+    def arrow(self, rows: np.ndarray | slice = slice(None)) -> pa.DictionaryArray:
+        """All records, or these in this order, as Arrow: a dictionary with small indices."""
         return self._as_arrow(self.codes[rows])
 
     def _as_arrow(self, codes: np.ndarray) -> pa.DictionaryArray:
@@ -221,9 +217,6 @@ def _small(encoded: pa.DictionaryArray) -> np.ndarray:
     if indices.null_count:
         indices = pc.fill_null(indices.cast(pa.int64()), -1)
     return (indices.to_numpy(zero_copy_only=False).astype(np.int32) + 1).astype(kind)
-
-
-# Columns of a table that is elsewhere: their distinct values with counts, and the codes of parts of them.
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

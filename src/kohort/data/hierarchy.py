@@ -65,8 +65,6 @@ class Hierarchy:
             )
         return _with_ranges(*tree.depth_first(), frozenset(hidden))
 
-    # -- what is in it -------------------------------------------------------------------------
-
     @property
     def height(self) -> int:
         return int(self.level[0])
@@ -117,8 +115,6 @@ class Hierarchy:
     def children(self, node: int) -> np.ndarray:
         return np.flatnonzero(self.parent == node)
 
-    # -- generalized values --------------------------------------------------------------------
-
     def node(self, lo: np.ndarray, hi: np.ndarray) -> np.ndarray:
         """The lowest node that covers each leaf range: O(height) look-ups per range."""
         node = np.where(self.hidden[lo], 0, self.leaf_node[lo])
@@ -137,8 +133,6 @@ class Hierarchy:
 
     def levels(self, lo: np.ndarray, hi: np.ndarray) -> np.ndarray:
         return self.level[self.node(lo, hi)] / max(self.height, 1)
-
-    # -- change --------------------------------------------------------------------------------
 
     def with_leaves(self, extra: Sequence[str | None], *, hidden: bool) -> Hierarchy:
         """A copy of the hierarchy with more leaves right under the root."""
@@ -210,9 +204,6 @@ def _unique_labels(hierarchy: Hierarchy) -> list[str | None]:
             labels[node] = unique
             taken.add(unique)
     return labels
-
-
-# A hierarchy as a tree of text lines for the terminal.
 
 
 def tree_lines(

@@ -108,9 +108,6 @@ class PathTree:
         return ~below[0] if leaves[~below[0]] == self._inner_label[node] else None
 
 
-# A hierarchy as pairs of child and parent, turned into paths.
-
-
 @dataclass(frozen=True)
 class Pairs:
     """One path per leaf, and what keeps the pairs from being a tree.

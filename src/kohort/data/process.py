@@ -64,9 +64,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_note_running, after_in_child=_note_lost)
 
 
-# Memory that is free, but that allocators keep for later: large tables need it for other things.
-
-
 def give_memory_back() -> None:
     """Give memory that is free back to the system, so that whoever needs it next can have it."""
     pa.default_memory_pool().release_unused()

@@ -99,9 +99,6 @@ def forget_written() -> None:
     _written.clear()
 
 
-# -- checks ------------------------------------------------------------------------------------------
-
-
 def _checked_target(path: Path) -> Path:
     """The file that `path` stands for (links followed), refused if it cannot be replaced."""
     try:
@@ -139,9 +136,6 @@ def _refuse_twins(targets: list[Path], traits: dict[Path, FolderTraits]) -> None
         if other is not target:
             both = dict.fromkeys((str(other), str(target)))
             raise InputError(f"Several outputs have the same name: {', '.join(both)}.")
-
-
-# -- drafts ------------------------------------------------------------------------------------------
 
 
 def _final_mode(target: Path) -> int:
@@ -235,9 +229,6 @@ def _what_failed(error: OSError, drafts: Sequence[Path], targets: Sequence[Path]
         f"Could not write {where}: {reason}. What was there before is unchanged. "
         "Check the folder and its space."
     )
-
-
-# All files that a run writes: checked together before the work, and published together or not at all.
 
 
 @dataclass(frozen=True)

@@ -165,8 +165,6 @@ def _is_own(found: os.stat_result) -> bool:
 #
 # Where a commit in a database comes after the renames, it is the other way round: until the commit has
 # succeeded the journal says how the old files are put back, and then it goes.
-
-
 def begin_journal(journals: Sequence[Path], drafts: Iterable[Path], targets: Iterable[Path]) -> Path:
     """Write the renames down, in a journal for every folder; returns the one that counts, written last."""
     renames = [[str(draft), str(target)] for draft, target in zip(drafts, targets)]

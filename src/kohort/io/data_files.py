@@ -14,15 +14,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from kohort.data.baskets import joined, split_text, split_texts
-from kohort.data.formulas import escaped, unescaped
+from kohort.data.formulas import unescaped
 from kohort.errors import InputError, UnsupportedError
 from kohort.io.databases import DatabaseTable, is_url
 from kohort.io.databases.records import DatabaseBatches
 from kohort.io.formats import format_of, source_format
-from kohort.io.formats.fitting import Slices
 from kohort.io.formats.text_layout import detect_encoding, open_text
 from kohort.io.source_file import DAMAGED, Files, create_bytes, open_bytes, opened, plain_suffix
-from kohort.io.tables import read_table, write_slices, write_table
+from kohort.io.tables import read_table, write_table
 from kohort.statement.items import BASKETS, BasketShape
 from kohort.tables.source import Source
 
@@ -57,28 +56,12 @@ def table_of(batches: DatabaseBatches, table: pa.Table) -> Source:
     return Source(table, "database", batches.sha256, database=batches)
 
 
-def write_data(
-    table: pa.Table,
-    path: str | Path,
-    shape: BasketShape | None,
-    *,
-    delimiter: str | None,
-    formulas: str = "keep",
-) -> None:
-    """Write a release in the shape in which its original came; `formulas` is the key of the spec."""
+def write_data(table: pa.Table, path: str | Path, shape: BasketShape | None, **options: Any) -> None:
+    """Write a release in the shape in which its original came; `options` are those of `write_table`."""
     if shape is not None:
         write_basket_file(table, path, shape)
     else:
-        as_text = formulas == "escape" and format_of(path).name == "csv"
-        write_table(escaped(table) if as_text else table, path, delimiter=delimiter)
-
-
-def write_data_slices(
-    slices: Slices, path: str | Path, *, delimiter: str | None, formulas: str = "keep"
-) -> None:
-    """Write a release that comes in slices, as `write_data` writes a table."""
-    as_text = formulas == "escape" and format_of(path).name == "csv"
-    write_slices(slices.changed(escaped) if as_text else slices, path, delimiter=delimiter)
+        write_table(table, path, **options)
 
 
 def read_release(
@@ -97,9 +80,6 @@ def write_rows(table: pa.Table, path: str | Path) -> None:
                 texts = joined(table[name].combine_chunks(), ";")
                 table = table.set_column(place, name, texts)
     write_table(table, path)
-
-
-# Files of baskets.
 
 
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -195,8 +175,6 @@ def _read_long(path: Path, shape: BasketShape, header: bool | None, header_optio
 
 
 # Is a text file one of baskets, a transaction per line, and what separates their items?
-
-
 _SAMPLE_CHARACTERS, _SAMPLE_LINES, _LEAST_LINES = 1 << 20, 2000, 5
 _LIKELY_SEPARATORS = (",", ";", "\t", "|", " ")
 _ONE_SIZE = 0.8  # if more than this share of lines have equally many cells, they are rows of a table

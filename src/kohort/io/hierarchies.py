@@ -151,9 +151,6 @@ def _look_like_pairs(rows: Sequence[list[str]]) -> bool:
     return any(child in parents and above and above != child for child, above in rows)
 
 
-# -- text ----------------------------------------------------------------------------------------
-
-
 def _text(path: Path, encoding: str | None) -> str:
     if not path.is_file():
         raise InputError(f"There is no hierarchy file {str(path)!r}. Relative paths start where the spec is.")
@@ -202,9 +199,6 @@ def _delimiter(text: str) -> str:
     return _DELIMITERS[0]
 
 
-# -- YAML trees ------------------------------------------------------------------------------------
-
-
 def _tree_paths(text: str, name: str) -> list[Labels]:
     """Paths straight from the YAML nodes: every scalar stays the text it is (NO is not a truth value)."""
 
@@ -245,8 +239,6 @@ def _scalar(node: yaml.Node) -> Label:
 
 
 # Hierarchy files of Amnesia: some lines about the hierarchy, then lines `parent has child child ...`.
-
-
 _OPENING = re.compile(r"\s*(distinct|range)[ \t]*\n((name|type|height)\b.*\n)+[ \t]*\n", re.IGNORECASE)
 _NOTHING = {"nan", "null", "(null)"}
 _EPOCH = date(1970, 1, 1).toordinal()

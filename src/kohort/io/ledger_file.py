@@ -173,9 +173,6 @@ def _edited(path: Path, what: str) -> InputError:
     )
 
 
-# -- links -------------------------------------------------------------------------------------------
-
-
 def _derived(key: bytes, purpose: str) -> bytes:
     return hmac.digest(key, f"kohort ledger {purpose}".encode(), "sha256")
 
@@ -189,9 +186,6 @@ def _link(secret: bytes, before: bytes, number: int, parts: Mapping[str, bytes])
 def _seal(secret: bytes, head: Mapping[str, Any]) -> str:
     sealed = {name: value for name, value in head.items() if name != "seal"}
     return hmac.digest(secret, json.dumps(sealed, sort_keys=True).encode(), "sha256").hex()
-
-
-# -- tables ------------------------------------------------------------------------------------------
 
 
 def _parts_of(entry: LedgerEntry) -> dict[str, bytes]:

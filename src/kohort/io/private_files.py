@@ -88,8 +88,6 @@ def read_order(path: str | Path) -> np.ndarray:
 #
 # The signature is a file of its own beside the certificate, 64 bytes, as openssl reads and writes them.
 # Nothing is reformatted before it is signed, so there is nothing to get wrong: changing one byte breaks it.
-
-
 PASSWORD = "KOHORT_SIGN_PASSWORD"
 
 

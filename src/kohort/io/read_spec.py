@@ -1,9 +1,8 @@
-"""Read a release spec from a YAML file or a mapping, and the files that a statement names."""
+"""Read a release spec from a YAML file, and the files that a statement names."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -53,16 +52,12 @@ def read_spec_text(path: Path) -> tuple[str, str]:
         raise InputError(f"The spec {str(path)!r} cannot be read: {error.strerror}.") from None
 
 
-def parse_spec(content: Mapping[str, Any], **changes: Any) -> Statement:
-    """The statement in a mapping with the keys of the YAML file; `changes` replace what it says."""
-    return from_yaml(content, **changes)
-
-
 def files_of(asked: Statement, *, beside: str | Path = ".") -> list[Path]:
-    """The files that a statement names: hierarchies and populations."""
-    named = [column.hierarchy for column in asked.columns.values()]
-    trees = [Path(beside) / source.path for source in named if isinstance(source, FileSource)]
-    return trees + population_files(asked.models, beside=beside)
+    """The files that a statement names: hierarchies and the populations of privacy models."""
+    hierarchies = [column.hierarchy for column in asked.columns.values()]
+    trees = [source.path for source in hierarchies if isinstance(source, FileSource)]
+    populations = [getattr(model, "population", None) for model in asked.models]
+    return [Path(beside) / name for name in (*trees, *populations) if isinstance(name, str)]
 
 
 def with_files(asked: Statement, *, beside: str | Path = ".", **outside: Any) -> Statement:
@@ -70,43 +65,17 @@ def with_files(asked: Statement, *, beside: str | Path = ".", **outside: Any) ->
 
     outside  what no spec holds: the key of pseudonyms, the ledger, the engine
     """
-    columns = {
-        name: replace(column, hierarchy=read_hierarchy(name, column.hierarchy, beside=beside))
-        if isinstance(column.hierarchy, FileSource)
-        else column
-        for name, column in asked.columns.items()
-    }
-    about_items = asked.promises[len(asked.models) :]
-    models = read_populations(asked.models, beside=beside)
-    return replace(asked, columns=columns, promises=(*models, *about_items), **outside)
-
-
-def read_hierarchy(column: str, source: FileSource, *, beside: str | Path) -> Any:
-    """The hierarchy in a file, or how to build it."""
-    file = read_source(source, beside=beside)
-    file.findings.raise_if_broken(column)
-    assert file.source is not None
-    return file.source
-
-
-# Read the files of populations that privacy models name.
-
-
-def read_populations(models: Sequence[Any], *, beside: str | Path = ".") -> tuple[Any, ...]:
-    """The models, with the population that they name read from its file, relative to the folder `beside`."""
+    columns = dict(asked.columns)
+    for name, column in columns.items():
+        if isinstance(column.hierarchy, FileSource):
+            file = read_source(column.hierarchy, beside=beside)
+            file.findings.raise_if_broken(name)
+            assert file.source is not None
+            columns[name] = replace(column, hierarchy=file.source)
     read: dict[str, Population] = {}
-    found = []
-    for model in models:
-        name = getattr(model, "population", None)
-        if isinstance(name, str):
-            if name not in read:
-                read[name] = Population(read_table(Path(beside) / name).dataset, name)
-            model = replace(model, population=read[name])
-        found.append(model)
-    return tuple(found)
-
-
-def population_files(models: Sequence[Any], *, beside: str | Path = ".") -> list[Path]:
-    """The files that the models name."""
-    named = [getattr(model, "population", None) for model in models]
-    return [Path(beside) / name for name in named if isinstance(name, str)]
+    promises: list[Any] = list(asked.promises)
+    for place, model in enumerate(promises[: len(asked.models)]):
+        if isinstance(path := getattr(model, "population", None), str):
+            read[path] = read.get(path) or Population(read_table(Path(beside) / path).dataset, path)
+            promises[place] = replace(model, population=read[path])
+    return replace(asked, columns=columns, promises=tuple(promises), **outside)

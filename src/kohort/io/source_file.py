@@ -186,9 +186,6 @@ def _is_at(source: SourceFile, stream: BinaryIO) -> bool:
         return False
 
 
-# Byte streams of files that may be compressed; the extension says how.
-
-
 COMPRESSIONS = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2", ".xz": "xz"}
 GZIP_LEVEL = 5
 _COMPRESSED_TEXT = 6  # bytes of text per byte of a compressed file
@@ -249,9 +246,6 @@ def _compressor(file: BinaryIO, compression: str) -> AbstractContextManager[Any]
     if compression == "gzip":  # no name and no time in the file; level 9 takes three times as long
         return gzip.GzipFile("", "wb", GZIP_LEVEL, file, mtime=0)
     return pa.CompressedOutputStream(file, compression)
-
-
-# The files of a table: a single one, or those of a folder, as Spark and others write them.
 
 
 _NOT_PRINTED_AS_THEY_ARE = "\\\n\r"  # signs for which sha256sum prints something else

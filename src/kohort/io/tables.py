@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from kohort.data.formulas import escaped
 from kohort.errors import InputError, UnsupportedError
 from kohort.io.formats import (
     Format,
@@ -129,14 +130,10 @@ def hold(
     return Source(table, batches.kind.name, batches.sha256, *text, batches.files.notes)
 
 
-def write_table(table: pa.Table, path: str | Path, *, delimiter: str | None = None) -> None:
-    """Write a table straight to `path`, in the format of its extension; see `atomic.replacing`.
-
-    `delimiter` is for delimited text, and ignored elsewhere: the input's can be handed on. A full
-    disk and the like raise OSError, which `replacing` turns into an InputError.
-    """
+def write_table(table: pa.Table, path: str | Path, **options: Any) -> None:
+    """Write a table straight to `path`, as `write_slices` does."""
     whole = format_to_write(path).whole
-    write_slices(Slices.of(table if whole else table.unify_dictionaries()), path, delimiter=delimiter)
+    write_slices(Slices.of(table if whole else table.unify_dictionaries()), path, **options)
 
 
 def writes_slices(path: str | Path) -> bool:
@@ -144,25 +141,22 @@ def writes_slices(path: str | Path) -> bool:
     return not format_to_write(path).whole
 
 
-def write_slices(slices: Slices, path: str | Path, *, delimiter: str | None = None) -> None:
-    """Write a table that comes in slices, in the same way as `write_table`."""
+def write_slices(
+    slices: Slices, path: str | Path, *, delimiter: str | None = None, formulas: str = "keep"
+) -> None:
+    """Write a table straight to `path`, in the format of its extension; see `atomic.replacing`.
+
+    `delimiter` and `formulas`, a key of the spec, are for delimited text, and ignored elsewhere: the input's
+    can be handed on. A full disk and the like raise OSError, which `replacing` turns into an InputError.
+    """
     path = Path(path)
     kind = format_to_write(path)
     refuse_doubles(slices.schema.names, "The table")
-    with _explained(path):
-        kind.code.write(slices, path, delimiter)
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """Errors of the libraries in our words, since theirs may quote cells."""
+    as_text = formulas == "escape" and kind.name == "csv"
     try:
-        yield
-    except (pa.ArrowNotImplementedError, pl.exceptions.PolarsError):
+        kind.code.write(slices.changed(escaped) if as_text else slices, path, delimiter)
+    except (pa.ArrowNotImplementedError, pl.exceptions.PolarsError):  # their texts may quote cells
         raise UnsupportedError(f"{path.suffix} files cannot hold one of the table's column types.") from None
-
-
-# Files that are read in batches of records, several times, always the same ones, and united to one table.
 
 
 @contextmanager

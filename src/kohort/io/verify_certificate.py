@@ -184,8 +184,6 @@ def _needs_spec(model: Model) -> bool:
 
 
 # The claims, field by field: found again, or stated by the certificate alone and not checked.
-
-
 def check_claims(
     certificate: Certificate,
     found: Verification,

@@ -132,9 +132,6 @@ def comment(text: str) -> str:
     return "".join(f"# {line}\n" for line in wrap(printable(text), _WIDTH - 2, break_on_hyphens=False))
 
 
-# A starting spec for a file of baskets, as text.
-
-
 _M = 2
 _HIERARCHY = (
     "Items are published as they are, or as groups of this hierarchy. A file of your own that groups "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
@@ -22,62 +21,37 @@ def refuse_endless(text: str, refuse: Refusal, *, loader: Any = yaml.SafeLoader)
 
     Only the events of the parser are looked at, one after another: nothing is built and nothing repeated.
     """
-    seen = _Seen()
+    around: list[
+        tuple[str | None, int]
+    ] = []  # of each open mapping or list its anchor, and the values so far
+    sizes: dict[str | None, int | None] = {}  # values below each anchor; None while it is open
+    repeated = 0  # values that aliases stood for
     event: Any  # what PyYAML's stubs say of its marks differs from version to version
     for event in yaml.parse(text, Loader=loader):
-        reason = seen.next(event)
-        if reason is not None:
-            raise refuse(event.start_mark.line + 1, reason)
-
-
-@dataclass
-class _Seen:
-    """What was seen of a text so far.
-
-    open      per mapping or list that is not closed yet: its anchor, and the values in it so far
-    sizes     values below each anchor; None while it is open
-    repeated  values that aliases stood for
-    """
-
-    open: list[tuple[str | None, int]] = field(default_factory=list)
-    sizes: dict[str | None, int | None] = field(default_factory=dict)
-    repeated: int = 0
-
-    def next(self, event: Any) -> str | None:
-        """Take the next event; returns the reason to stop here, or None."""
+        line, anchor, size = event.start_mark.line + 1, getattr(event, "anchor", None), 1
         if isinstance(event, yaml.CollectionStartEvent):
-            if len(self.open) == DEEPEST:
-                return f"it is nested more than {DEEPEST} deep"
-            self.open.append((event.anchor, 1))
-            self.sizes[event.anchor] = None
-        elif isinstance(event, yaml.CollectionEndEvent):
-            anchor, size = self.open.pop()
-            self._add(anchor, size)
-        elif isinstance(event, yaml.ScalarEvent):
-            self._add(event.anchor, 1)
+            if len(around) == DEEPEST:
+                raise refuse(line, f"it is nested more than {DEEPEST} deep")
+            around.append((anchor, 1))
+            sizes[anchor] = None
+            continue
+        if isinstance(event, yaml.CollectionEndEvent):
+            anchor, size = around.pop()
         elif isinstance(event, yaml.AliasEvent):
-            return self._repeat(event.anchor)
-        return None
-
-    def _repeat(self, anchor: str | None) -> str | None:
-        size = self.sizes.get(anchor, 0)  # an unknown one is refused when the text is read
-        if size is None:
-            return f"the alias *{anchor} contains itself"
-        self.repeated += size
-        if self.repeated > MOST_REPEATED:
-            return f"its aliases stand for more than {MOST_REPEATED:,} values. Write them out"
-        self._add(None, size)
-        return None
-
-    def _add(self, anchor: str | None, size: int) -> None:
+            below = sizes.get(anchor, 0)  # an unknown one is refused when the text is read
+            if below is None:
+                raise refuse(line, f"the alias *{anchor} contains itself")
+            repeated += below
+            if repeated > MOST_REPEATED:
+                reason = f"its aliases stand for more than {MOST_REPEATED:,} values. Write them out"
+                raise refuse(line, reason)
+            anchor, size = None, below
+        elif not isinstance(event, yaml.ScalarEvent):
+            continue
         if anchor is not None:
-            self.sizes[anchor] = size
-        if self.open:
-            outer, so_far = self.open[-1]
-            self.open[-1] = (outer, so_far + size)
-
-
-# YAML with the line of every key, so that an error can name the place; keys used twice are refused.
+            sizes[anchor] = size
+        if around:
+            around[-1] = around[-1][0], around[-1][1] + size
 
 
 class _Loader(yaml.SafeLoader):
@@ -141,9 +115,6 @@ def _places(node: yaml.Node, path: tuple, name: str) -> Iterator[tuple[tuple, in
         for where, line in _places(value, (*path, key.value), name):
             if where != (*path, key.value):
                 yield where, line
-
-
-# Parts of a spec as YAML text: a key and its value on one line, or spread over several.
 
 
 _NO_LIMIT = 1_000_000  # columns: yaml is to break no line

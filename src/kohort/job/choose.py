@@ -1,7 +1,4 @@
-"""Choose the algorithm: the one asked for, wrapped in what the privacy models and the items need.
-
-What few jobs need is loaded where it is needed.
-"""
+"""Choose the algorithm: the one asked for, wrapped in what the privacy models and the items need."""
 
 from __future__ import annotations
 
@@ -58,10 +55,7 @@ class Choice:
 
 
 def choose(problem: Problem, request: Statement, standing: Standing | None = None) -> Choice:
-    """The algorithm that the request asks for; raises if it cannot solve the problem.
-
-    standing  what earlier releases say of the records; None without a ledger
-    """
+    """The algorithm that the request asks for; raises if it cannot solve the problem."""
     if standing is not None:
         choice = _for_ledger(problem, request, standing)
     elif problem.units.linked:
@@ -69,7 +63,12 @@ def choose(problem: Problem, request: Statement, standing: Standing | None = Non
     elif any(model.by_sampling for model in problem.models):
         choice = _by_sampling(problem, request)
     else:
-        items = None if problem.items is None else _for_items(request)
+        items = None
+        if request.items:
+            named: Any = request.items.algorithm
+            if named == "auto":  # the one of the whole job, if that is for items
+                named = request.algorithm if is_for_items(request.algorithm) else "apriori-items"
+            items = items_algorithm_named(named) if isinstance(named, str) else named
         choice = _for_table(problem, request, items) if problem.attributes else _for_baskets(request, items)
     choice.solver.refuse(problem)
     return choice
@@ -101,8 +100,7 @@ def _for_baskets(request: Statement, items: ItemsAlgorithm | None) -> Choice:
         )
     if request.cost not in ("loss", "ncp"):
         raise UnsupportedError(f"Items have one cost, ncp. Leave out the cost {request.cost!r}.")
-    others = [model.name for model in request.models if model.name != "k-anonymity"]
-    if others:
+    if others := [model.name for model in request.models if model.name != "k-anonymity"]:
         raise UnsupportedError(
             f"{', '.join(others)} is about classes of quasi-identifiers, but no column has that role. Leave "
             "it out."
@@ -128,28 +126,22 @@ def _for_table(
     if solver is not algorithm:
         parameters |= {"diversify": {"w": weight}}
     if not problem.masses.even and not algorithm.weighs:
-        solver = _counting_alike(solver, algorithm)
+        if algorithm.takes_scheme:  # its result is the proof that it is the best
+            able = [name for name, other in ALGORITHMS.items() if other.weighs]
+            raise UnsupportedError(
+                f"{algorithm.name} proves its result for records that all count the same, and these have "
+                f"weights. Choose one of {', '.join(able)}, or drop the weights with the role identifier."
+            )
+        from kohort.algorithms.uniting.counting_alike import CountingAlike
+
+        solver = CountingAlike(solver, algorithm.name)
     if request.suppressed == "star":
         solver = StarsTogether(solver, null_is_star=null_is_star)
     if items is not None:
         from kohort.algorithms.items.with_items import WithItems
 
-        assert request.items is not None
         solver = WithItems(solver, items, request.items.weight, null_is_star=null_is_star)
     return Choice(solver, algorithm.name, parameters, why, items)
-
-
-def _counting_alike(solver: Solver, algorithm: Algorithm) -> Solver:
-    """An algorithm that does not weigh records; refused where its result is the proof that it is the best."""
-    from kohort.algorithms.uniting.counting_alike import CountingAlike
-
-    if algorithm.takes_scheme:
-        able = [name for name, other in ALGORITHMS.items() if other.weighs]
-        raise UnsupportedError(
-            f"{algorithm.name} proves its result for records that all count the same, and these have "
-            f"weights. Choose one of {', '.join(able)}, or drop the weights with the role identifier."
-        )
-    return CountingAlike(solver, algorithm.name)
 
 
 def _for_histories(problem: Problem, request: Statement) -> Choice:
@@ -162,9 +154,8 @@ def _for_histories(problem: Problem, request: Statement) -> Choice:
 
     largest, *others = (wide_problem(problem, part) for part in parts_of(problem))
     choice = _in_groups(largest, request, "linked records are published in groups of people", others)
-    why = tuple(
-        f"Of the people whose records are linked, by the largest part: {note}" for note in choice.notes
-    )
+    about = "Of the people whose records are linked, by the largest part:"
+    why = tuple(f"{about} {note}" for note in choice.notes)
     return replace(choice, solver=OverHistories(choice.solver), notes=why)
 
 
@@ -195,7 +186,7 @@ def _asked(request: Statement) -> Algorithm:
     """The algorithm for the quasi-identifiers, with its schemes."""
     asked = request.algorithm
     if is_for_items(asked):
-        if request.items is None:
+        if not request.items:
             raise UnsupportedError(f"{request.algorithm_name} is for a column of items, but there is none.")
         asked = "auto"  # it is for the items; the quasi-identifiers have no algorithm of their own
     algorithm: Any = algorithm_named(asked) if isinstance(asked, str) else asked
@@ -226,13 +217,3 @@ def _unmet_models(algorithm: Algorithm, problems: Sequence[Problem]) -> tuple[st
             f"Choose an algorithm that does: {', '.join(able)}."
         )
     return unmet
-
-
-def _for_items(request: Statement) -> ItemsAlgorithm:
-    """The algorithm that the request names for the items, or for the whole job; else apriori-items."""
-    assert request.items is not None
-    asked: Any = request.items.algorithm
-    if asked == "auto":
-        asked = request.algorithm if is_for_items(request.algorithm) else "apriori-items"
-    algorithm: ItemsAlgorithm = items_algorithm_named(asked) if isinstance(asked, str) else asked
-    return algorithm

@@ -43,8 +43,7 @@ def _attribute(dataset: Table, request: Statement, name: str, everybody: Table) 
     column = _ordered(dataset.column(name), request)
     source = request.hierarchies.get(name)
     if isinstance(source, Hierarchy):
-        source = _with_whole_leaves(source, column)
-        column = _spelled_as_in(source, column)
+        source, column = _spelled_alike(source, column)
     return Attribute(
         column,
         _domain(column, source, request.on_missing.get(name, "error"), natural=everybody.column(name)),
@@ -97,29 +96,24 @@ def _ordered(column: Column, request: Statement) -> Column:
     return column if order is None else column.in_order(order)
 
 
-def _with_whole_leaves(hierarchy: Hierarchy, column: Column) -> Hierarchy:
-    """The hierarchy of a column of whole numbers, with leaves such as 7.0 spelled as in the column."""
-    if column.kind != "integer":
-        return hierarchy
-    label = list(hierarchy.label)
-    for node in hierarchy.leaf_node.tolist():
-        leaf = label[node]
-        if leaf is not None and whole_number(leaf) not in hierarchy.leaf_of:
-            label[node] = whole_number(leaf)
-    return replace(hierarchy, label=tuple(label))
-
-
-def _spelled_as_in(hierarchy: Hierarchy, column: Column) -> Column:
-    """The column with booleans and zero spelled as in the hierarchy: true, True or TRUE; 0.0 or -0.0."""
+def _spelled_alike(hierarchy: Hierarchy, column: Column) -> tuple[Hierarchy, Column]:
+    """A hierarchy and a column whose values are spelled alike: 7 and 7.0, true and TRUE, 0.0 and -0.0."""
+    known, leaves = hierarchy.leaf_of, [leaf for leaf in hierarchy.leaves if leaf is not None]
+    if column.kind == "integer":
+        label = list(hierarchy.label)
+        for node in hierarchy.leaf_node.tolist():
+            leaf = label[node]
+            if leaf is not None and whole_number(leaf) not in known:
+                label[node] = whole_number(leaf)
+        return replace(hierarchy, label=tuple(label)), column
     if column.kind == "boolean":
-        leaves = {leaf.lower(): leaf for leaf in hierarchy.leaves if leaf is not None}
+        spelled = {leaf.lower(): leaf for leaf in leaves}
     elif column.kind == "float":
-        known = hierarchy.leaf_of
-        signed = [leaf for leaf in known if leaf is not None and unsigned_zero(leaf) not in known]
-        leaves = {unsigned_zero(leaf): leaf for leaf in signed}
+        spelled = {unsigned_zero(leaf): leaf for leaf in leaves if unsigned_zero(leaf) not in known}
     else:
-        return column
-    return replace(column, texts=tuple(t if t is None else leaves.get(t, t) for t in column.texts))
+        return hierarchy, column
+    texts = tuple(text if text is None else spelled.get(text, text) for text in column.texts)
+    return hierarchy, replace(column, texts=texts)
 
 
 DEFAULT_HIERARCHY = Order("frequency", fanout=5)
@@ -128,7 +122,7 @@ DEFAULT_HIERARCHY = Order("frequency", fanout=5)
 def items_problem(dataset: Table, request: Statement) -> ItemsProblem | None:
     """The problem of the items column, with all records as one class; None without such a column."""
     items = request.items
-    if items is None:
+    if not items:
         return None
     assert request.km is not None
     baskets = read_baskets(dataset, items.column, separator=items.separator, multiset=items.multiset)
@@ -209,7 +203,7 @@ class ItemsPart:
         """The items part of a recoding; None where the problem has no items."""
         if problem.items is None:
             return None
-        assert recoding.items is not None and algorithm is not None and request.items is not None
+        assert recoding.items is not None and algorithm is not None
         posed = replace(problem.items, class_of_record=recoding.class_of_record)
         source = DEFAULT_HIERARCHY if request.items.hierarchy is None else request.items.hierarchy
         return cls(

@@ -52,8 +52,7 @@ def checked_figures(
 ) -> Figures:
     """The figures of a release; InternalError if they contradict each other or a proof does not hold.
 
-    loss       the costs, as measured on the published table
-    algorithm  the name of the one that found the solution; a paper may prove its factor
+    `loss` has the costs, as measured on the published table.
     """
     recoding = solution.recoding
     if problem.cost.name not in loss:
@@ -64,11 +63,12 @@ def checked_figures(
     cost = checked_loss(loss)[problem.cost.name]
     if recoding.search:
         checked_bound(recoding.search["bound"], cost)
-    proven = publishes_what_is_searched(problem, request.nulls == "star")
-    factor = checked_guarantee(recoding.guarantee if proven else None, cost, recoding.bound)
+    dearer = any(_may_cost_more(attribute, request.nulls == "star") for attribute in problem.attributes)
+    factor = checked_guarantee(None if dearer else recoding.guarantee, cost, recoding.bound)
     claims = _bounds(problem, solution, cost)
     if factor is not None:
-        claims["guarantee"] = _factor(factor, cost, recoding, _theorem_of(algorithm))
+        theorem = getattr(EVERY_ALGORITHM.get(algorithm), "theorem", "")  # there may be one of the user's own
+        claims["guarantee"] = _factor(factor, cost, recoding, theorem)
     return Figures(loss, claims)
 
 
@@ -108,10 +108,6 @@ def _why_unchecked(recoding: Recoding, in_part: bool) -> str:
     return "distances of nearest records, by the code of the search"
 
 
-def _theorem_of(algorithm: str) -> str:
-    return getattr(EVERY_ALGORITHM.get(algorithm), "theorem", "")  # there may be one of the user's own
-
-
 def _factor(factor: float, cost: float, recoding: Recoding, theorem: str) -> Claim:
     """The approximation factor: by a theorem, unless it is no more than the cost over a solver's bound."""
     if recoding.bound is not None and (factor == 1.0 or factor * recoding.bound <= cost * (1 + _ROUNDING)):
@@ -128,33 +124,35 @@ def gap_to(bound: float | None, cost: float) -> float | None:
     return None if bound == 0 else cost / bound - 1
 
 
-def publishes_what_is_searched(problem: Problem, null_is_star: bool) -> bool:
-    """Whether a value that is published ungeneralized costs what the search assumes.
-
-    Not where missing values are published as `*`, where a value of the table or a node below the root is `*`
-    itself, or where a value is spelled like a set or an interval, or called like an inner node, as which it
-    may be read: they cost more. Then bounds still hold, since nothing costs less than is searched, but no
-    factor does.
-    """
-    return not any(_may_cost_more(attribute, null_is_star) for attribute in problem.attributes)
-
-
 def _may_cost_more(attribute: Attribute, null_is_star: bool) -> bool:
+    """Whether a value that is published ungeneralized may cost more than the search assumes.
+
+    That is so where missing values are published as `*`, where a value of the table or a node below the root
+    is `*` itself, or where a value is spelled like a set or an interval, or called like an inner node, as
+    which it may be read. Then bounds still hold, since nothing costs less than is searched, but no factor
+    does.
+    """
     column, domain = attribute.column, attribute.domain
-    if null_is_star and column.has_null:
-        return True
-    if isinstance(domain, Hierarchy):
-        shared = any(len(domain.nodes_of_label.get(text, ())) > 1 for text in column.texts)
-        if shared or STAR in domain.published[1:]:
-            return True
-    return any(text == STAR or (text or " ")[0] in "{[" for text in column.texts)
+    ambiguous = isinstance(domain, Hierarchy) and (
+        STAR in domain.published[1:]
+        or any(len(domain.nodes_of_label.get(text, ())) > 1 for text in column.texts)
+    )
+    odd = any(text == STAR or (text or " ")[0] in "{[" for text in column.texts)
+    return ambiguous or odd or (null_is_star and column.has_null)
 
 
 def release_notes(
     prepared: Prepared, choice: Choice, solution: Solution, published: Published, verdict: Verdict
 ) -> tuple[str, ...]:
     """Sentences that the person who signs should read."""
-    notes = [*published.notes, *choice.notes, *_records_notes(prepared)]
+    notes = [*published.notes, *choice.notes]
+    if prepared.request.roles.only("household") is not None:
+        notes.append("Households are counted: where figures speak of people, read households.")
+    if (share := prepared.request.sample) < 1:
+        notes.append(
+            f"{prepared.dataset.n_records:,} records, {share:g} of all, were drawn at random; the others are "
+            "not published. Every promise and figure is about those that were drawn."
+        )
     treated: dict[Treatment, list[str]] = {}
     for name, how in prepared.treatments.items():
         treated.setdefault(how, []).append(name)
@@ -180,17 +178,6 @@ def release_notes(
         )
     formulas = formula_notes(published, prepared.request)
     return (*notes, *solution.recoding.notes, *formulas, *solution.notes)
-
-
-def _records_notes(prepared: Prepared) -> Iterator[str]:
-    """What is counted, and what was drawn."""
-    if prepared.request.roles.only("household") is not None:
-        yield "Households are counted: where figures speak of people, read households."
-    if (share := prepared.request.sample) < 1:
-        yield (
-            f"{prepared.dataset.n_records:,} records, {share:g} of all, were drawn at random; the others are "
-            "not published. Every promise and figure is about those that were drawn."
-        )
 
 
 def withheld_notes(n_withheld: int, published: Published) -> Iterator[str]:

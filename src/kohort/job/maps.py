@@ -57,17 +57,11 @@ class ColumnMap:
             texts = [text if text is None else spelled.get(text.lower(), text) for text in texts]
         if self.kind in ("integer", "float"):
             texts = [text if text is None else unsigned_zero(text) for text in texts]
-        inside = self._inside([text for text in texts if text is not None and text not in self.values])
+        others = [text for text in texts if text is not None and text not in self.values]
+        inside = _by_interval(others, self.kind, self.intervals)
         known = [self.rest_is_star or text in self.values or text in inside for text in texts]
         labels = [self.values.get(text, inside.get(text, STAR)) for text in texts]
         return labels, known
-
-    def _inside(self, texts: Sequence[str]) -> dict[str | None, str | None]:
-        """The values that lie in exactly one interval, and that interval."""
-        texts = [text for text in texts if _is_of_kind(text, self.kind)]
-        if not texts or not self.intervals:
-            return {}
-        return _by_interval(code_column("", pa.array(texts)), self.intervals)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,14 +98,6 @@ def refuse_no_maps(problem: Problem, recoding: Recoding, algorithm: str) -> None
 def maps_of(request: Statement, problem: Problem, recoding: Recoding, *, algorithm: str) -> Maps:
     """The maps of a release, which are refused where there are none."""
     refuse_no_maps(problem, recoding, algorithm)
-    return Maps(
-        request=_to_keep(request, problem),
-        columns={a.name: _column_map(a, recoding.maps(a)) for a in problem.attributes},
-        algorithm=algorithm,
-    )
-
-
-def _to_keep(request: Statement, problem: Problem) -> Statement:
     sensitive = problem.sensitive
     if request.perturbations or set(request.publish.values()) - {"interval"}:
         raise UnsupportedError(
@@ -125,9 +111,10 @@ def _to_keep(request: Statement, problem: Problem) -> Statement:
         treatment=request.treatments,
         join=request.joins,
     )
-    return Statement.of(
+    kept = Statement.of(
         columns=columns, others=request.roles.others, promises=request.models, **request.kept_by_maps
     )
+    return Maps(kept, {a.name: _column_map(a, recoding.maps(a)) for a in problem.attributes}, algorithm)
 
 
 def _column_map(attribute: Attribute, label_of: Mapping[str | None, str | None]) -> ColumnMap:
@@ -140,18 +127,21 @@ def _column_map(attribute: Attribute, label_of: Mapping[str | None, str | None])
         lacking = {text for text, hides in zip(domain.leaves, domain.hidden) if hides}
         label_of = {text: label for text, label in label_of.items() if text not in lacking}
     listed = ColumnMap(label_of, rest_is_star=hidden, kind=column.kind)
-    texts = [text for text in label_of if text is not None and _is_of_kind(text, column.kind)]
-    if column.listed or not texts:
+    if column.listed:
         return listed
     intervals = tuple(sorted({label for label in label_of.values() if label and label.startswith("[")}))
-    inside = _by_interval(code_column("", pa.array(texts)), intervals)
+    inside = _by_interval([text for text in label_of if text is not None], column.kind, intervals)
     rest = {text: label for text, label in label_of.items() if inside.get(text) != label or text is None}
     in_use = {inside[text] for text in label_of if text is not None and text not in rest}
     return replace(listed, values=rest, intervals=tuple(i for i in intervals if i in in_use))
 
 
-def _by_interval(column: Column, intervals: Sequence[str]) -> dict[str | None, str | None]:
-    """The interval of each value that lies in exactly one of the intervals."""
+def _by_interval(texts: Sequence[str], kind: Kind, intervals: Sequence[str]) -> dict[str | None, str | None]:
+    """The interval of each value of this kind that lies in exactly one of the intervals."""
+    texts = [text for text in texts if _is_of_kind(text, kind)]
+    if not texts or not intervals:
+        return {}
+    column = code_column("", pa.array(texts))
     if not column.ordered:
         return {}
     found: dict[str | None, list[str]] = {}
@@ -316,7 +306,16 @@ def apply_maps(
     if not published.n_records:
         raise InfeasibleError("Every record would be withheld: no class satisfies the models of the maps.")
     published, order = settle_order(prepared, published)
-    verdict = None if k is None else _verified(prepared, published).cautioned(*order.cautions)
+    verdict = None
+    if k is not None:
+        found = verify_published(prepared, published).verdict
+        if not found.holds:
+            raise InfeasibleError(
+                "The recoded table does not satisfy what was asked for, so it was not made. Make a release "
+                "of this table with 'kohort anonymize', or ask for a smaller k.\n"
+                + "\n".join(found.reasons())
+            )
+        verdict = found.cautioned(*order.cautions)
     n_withheld = int(recoding.withheld.sum())
     # records that are `*` everywhere count as withheld where no more may be, as verification counts them
     n_starred = 0 if published.n_left_out or n_withheld <= most else n_withheld
@@ -339,13 +338,3 @@ def apply_maps(
         )
     notes += formula_notes(published, request)
     return Applied(published, maps, n_withheld - n_starred, dict(recoding.unseen), tuple(notes), verdict)
-
-
-def _verified(prepared: Prepared, published: Published) -> Verdict:
-    verdict = verify_published(prepared, published).verdict
-    if not verdict.holds:
-        raise InfeasibleError(
-            "The recoded table does not satisfy what was asked for, so it was not made. Make a release of "
-            "this table with 'kohort anonymize', or ask for a smaller k.\n" + "\n".join(verdict.reasons())
-        )
-    return verdict

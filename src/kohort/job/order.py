@@ -19,7 +19,6 @@ from kohort.data.column import Column
 from kohort.data.counting import row_keys
 from kohort.job.prepare import Prepared
 from kohort.job.publish import Published
-from kohort.tables.table import Table
 from kohort.verification import Caution
 
 
@@ -89,12 +88,11 @@ def dealt_order(published: Published, seed: int) -> np.ndarray:
     Records that are published alike keep their places relative to each other, which nobody can see. A table
     that is itself a release of this seed may stand in nearly that order: then records are dealt once more.
     """
-    rows = published.rows
     by_content = np.argsort(row_keys(map(published.value_codes, published.names)), kind="stable")
-    rng = np.random.default_rng(seed)
-    dealt = rows[by_content[rng.permutation(len(rows))]]
+    rng, in_order = np.random.default_rng(seed), published.rows[by_content]
+    dealt = in_order[rng.permutation(len(in_order))]
     while _is_like_original(dealt):
-        dealt = rows[by_content[rng.permutation(len(rows))]]
+        dealt = in_order[rng.permutation(len(in_order))]
     return dealt
 
 
@@ -120,24 +118,15 @@ def _find_sorters(prepared: Prepared, published: Published) -> tuple[Sorter, ...
     dataset, rows = prepared.dataset, published.rows
     columns = [dataset.column(attribute.name) for attribute in prepared.attributes]
     for name in prepared.untouched:
-        sorts = _sorted_columns(columns, _sorted_by(dataset, name, rows[:_A_FEW]))
-        if not sorts:
-            continue
-        order = _sorted_by(dataset, name, rows)
-        sorts = [column for column in _sorted_columns(sorts, order) if _is_coarse(column, published)]
+        order, sorts = rows, columns
+        for some in (rows[:_A_FEW], rows):
+            if sorts:  # records with the same value keep their order
+                order = some[np.argsort(value_codes(dataset.taken(name, some)), kind="stable")]
+                sorts = [column for column in sorts if _is_sorted(column, order, _LEVEL / len(sorts))]
+        sorts = [column for column in sorts if _is_coarse(column, published)]
         if sorts and (order != rows).any():
             found.append(Sorter(name, tuple(column.name for column in sorts)))
     return tuple(found)
-
-
-def _sorted_by(dataset: Table, name: str, rows: np.ndarray) -> np.ndarray:
-    """These records sorted by a column; those with the same value keep their order."""
-    return rows[np.argsort(value_codes(dataset.taken(name, rows)), kind="stable")]
-
-
-def _sorted_columns(columns: list[Column], rows: np.ndarray) -> list[Column]:
-    """The columns whose values rise or fall along these records, and not by chance."""
-    return [column for column in columns if _is_sorted(column, rows, _LEVEL / len(columns))]
 
 
 def _is_sorted(column: Column, rows: np.ndarray, level: float) -> bool:

@@ -135,7 +135,7 @@ def prepare(dataset: Table, request: Statement, events: Table | None = None) -> 
     """
     if events is not None:
         files: OneFile | TwoFiles = join_files(dataset, events, request)
-    elif request.events is None:
+    elif not request.events:
         files = OneFile(dataset)
     else:
         raise InputError(
@@ -238,7 +238,7 @@ def sample_of(dataset: Table, request: Statement) -> Table:
     """
     if request.sample == 1:
         return dataset
-    if request.roles.only("person") or request.roles.only("household") or request.events is not None:
+    if request.roles.only("person") or request.roles.only("household") or request.events:
         raise UnsupportedError("Records are drawn one by one, and people have several. Leave out 'sample'.")
     size = int(Fraction(str(request.sample)) * dataset.n_records)
     if not size:

@@ -1,4 +1,4 @@
-"""What of a release may leave its holder: the facts for everybody, a commitment to the original, no pickle.
+"""The facts of a release, and what may leave its holder: those for everybody, a commitment, and no pickle.
 
 The facts for everybody follow from the release, or test no guess.
 
@@ -22,9 +22,13 @@ import math
 import secrets
 from collections.abc import Mapping
 from copy import deepcopy
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from kohort.errors import UnsupportedError
+from kohort.version import __version__
+
+if TYPE_CHECKING:
+    from kohort.release.release import Release
 
 SALT_BYTES = 32
 Self = TypeVar("Self", bound="HoldsOriginal")
@@ -70,10 +74,62 @@ def committed(sha256: Mapping[str, str | None] | None, salt: bytes | None) -> di
     return {"sha256": published, "commitment": commitment}
 
 
+_JUDGED = (
+    "classes", "smallest_class", "counted", "people", "smallest_class_people", "risk", "models", "checks",
+    "cautions",
+)  # fmt: skip
+_BOUNDS = ("bound", "gap", "solver_bound", "solver_gap")
+
+
+def release_facts(release: Release) -> dict[str, Any]:
+    """All facts of a release but the hashes of its files, without any cell of the data."""
+    verdict, request = release.verdict.to_dict(), release.request
+    linked = None
+    if release.problem.units.linked:
+        people = release.problem.units.histories.n_people
+        linked = {"person": request.linked_by, "slot": request.slot, "people": people}
+    return {
+        "kohort": "release",
+        "audience": "internal",
+        "version": __version__,
+        "title": request.title,
+        "owner": request.owner,
+        "holds": verdict["holds"],
+        "records": release.dataset.n_records,
+        "suppressed": verdict["suppressed"],
+        "suppressed_as": release.suppressed_as,
+        "counterfeits": release.published.counterfeits,
+        **{name: verdict[name] for name in _JUDGED},
+        "cost": release.problem.cost.name,
+        "loss": release.loss,
+        "unweighted_loss": release.unweighted_loss,
+        "labels": request.labels,
+        **{name: getattr(release, name) for name in (*_BOUNDS, "guarantee")},
+        "evidence": {
+            name: {"evidence": claim.evidence, "reason": claim.reason}
+            for name, claim in release.claims.items()
+        },
+        "algorithm": release.algorithm,
+        "parameters": release.parameters,
+        "scheme": release.scheme,
+        "seed": request.seed,
+        "cut_by_time": release.cut_by_time,
+        "quasi_identifiers": release.roles.having("quasi-identifier"),
+        "items": None if release.items is None else release.items.facts(),
+        "roles": dict(release.roles.of),
+        "linked": linked,
+        "events": release.files.facts(),
+        "together": release.tied.facts(release.cost),
+        "suppression": request.suppression,
+        "order": release.order.facts(),
+        "notes": list(release.notes),
+        "seconds": {phase: round(value, 4) for phase, value in release.seconds.items()},
+    }
+
+
 _OF_CLASSES = ("discernibility", "average-class-size", "suppressions")  # the release alone tells these
 _OF_RECORDS = ("entropy", "monotone-entropy", "hierarchical-discernibility", "squares")  # of original values
 OF_RELEASE = ("no-promise", "known-for-certain", "one-value", "k-is-1")  # cautions that it shows itself
-_BOUNDS = ("bound", "gap", "solver_bound", "solver_gap")
 _HOLDERS: dict[str, Any] = {"seed": None, "cut_by_time": None, "notes": [], "seconds": {}}
 _HOLDERS_ITEMS = ("dropped", "dropped_share", "dropped_sensitive", "bound")
 _ROUNDED_ITEMS = ("items", "occurrences", "ncp")
@@ -84,13 +140,21 @@ def public_version(facts: dict[str, Any]) -> dict[str, Any]:
     """The facts of a certificate with what is for the holder taken out: the same names, fewer digits."""
     chosen = facts | _HOLDERS | {"audience": "public"}
     chosen |= {name: _losses(facts, name) for name in ("loss", "unweighted_loss")}
-    chosen |= dict.fromkeys(_BOUNDS) | _by_theorem(facts)
+    # an approximation factor that a theorem gives asks for no bound of this table
+    proven = {name: why for name, why in facts["evidence"].items() if why["evidence"] == "theorem"}
+    chosen |= dict.fromkeys(_BOUNDS) | {"evidence": proven}
+    chosen["guarantee"] = facts["guarantee"] if proven else None
     chosen["checks"] = [check | {"detail": ""} for check in facts["checks"]]
     chosen["cautions"] = [caution for caution in facts["cautions"] if caution["kind"] in OF_RELEASE]
-    if facts["counted"] == "people":  # who has which records, the release does not tell
-        for name in ("people", "smallest_class_people", "risk"):
-            chosen[name] = two_digits(facts[name])
-    chosen["models"] = [_measured(model, facts["counted"]) for model in facts["models"]]
+    of_people = facts["counted"] == "people"  # who has which records, the release does not tell
+    for name in ("people", "smallest_class_people", "risk") if of_people else ():
+        chosen[name] = two_digits(facts[name])
+    chosen["models"] = [
+        model | {"measured": two_digits(model["measured"])}
+        if of_people or "population" in model["parameters"]
+        else model
+        for model in facts["models"]
+    ]
     for name, private in (("order", ("shuffled",)), ("scheme", ("bound", "gap", "nodes"))):
         chosen[name] = facts[name] and facts[name] | dict.fromkeys(private)
     chosen["events"] = facts["events"] and facts["events"] | {"orphans": None}
@@ -135,18 +199,6 @@ def _rounded_up(value: float) -> float:
         return 0.0
     unit = math.floor(math.log10(abs(value))) - 1
     return float(f"{math.ceil(value * (1 - _SLACK) / 10.0**unit)}e{unit}")
-
-
-def _by_theorem(facts: dict[str, Any]) -> dict[str, Any]:
-    """The approximation factor where a theorem gives it, which asks for no bound of this table."""
-    proven = {name: why for name, why in facts["evidence"].items() if why["evidence"] == "theorem"}
-    return {"guarantee": facts["guarantee"] if proven else None, "evidence": proven}
-
-
-def _measured(model: dict[str, Any], counted: str) -> dict[str, Any]:
-    """A promise; what was measured of people, or beside a population, the release alone does not tell."""
-    shown = counted == "records" and "population" not in model["parameters"]
-    return model if shown else model | {"measured": two_digits(model["measured"])}
 
 
 class HoldsOriginal:

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from kohort.data.arrow_values import take_records, value_codes, without_unused
 from kohort.data.baskets import joined
-from kohort.data.codebook import codebook_of, with_codebook
+from kohort.data.codebook import NO_CODEBOOK, codebook_of, with_codebook
 from kohort.data.compact_column import smallest_type
 from kohort.data.counting import count_codes, stretches_of
 from kohort.data.domain import STAR
@@ -201,7 +201,7 @@ class Published:
         """The type of a column and what a file said about it, also where its values are generalized."""
         if name not in self.columns:
             return self.dataset.field(name).with_type(kind)
-        book = codebook_of(self.dataset.field(name)) if name in self.generalized else None
+        book = codebook_of(self.dataset.field(name)) if name in self.generalized else NO_CODEBOOK
         return with_codebook(pa.field(name, kind), book)
 
     @cached_property
@@ -246,7 +246,7 @@ def publish(prepared: Prepared, recoding: Recoding) -> Published:
     generalized = frozenset(attribute.name for attribute in prepared.attributes)
     broken, withheld = "", recoding.withheld
     # where records are followed, withheld ones that are published would tell
-    followed = request.linked_by is not None or request.ledger is not None
+    followed = request.linked or request.ledger is not None
     drops = bool(prepared.attributes) and (request.suppressed == "drop" or followed)
     if not drops and withheld.any():
         stars = (pc.fill_null(pc.equal(columns[n].cast(pa.string()), STAR), False) for n in generalized)
@@ -282,7 +282,7 @@ def replaced_columns(prepared: Prepared, recoding: Recoding) -> dict[str, pa.Arr
         }
     columns = {**dict.fromkeys(prepared.roles.dropped(request.treatments)), **labels, **treated}
     if recoding.items is not None:
-        assert request.items is not None and prepared.items is not None
+        assert prepared.items is not None
         lists = recoding.items.apply(prepared.items)
         separator = request.items.separator
         columns[request.items.column] = lists if separator is None else joined(lists, separator)

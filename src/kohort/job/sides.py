@@ -30,9 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class SizeCounts:
-    """How many classes there are of each size.
-
-    Classes of n people have at most sqrt(2 n) different sizes.
+    """How many classes there are of each size: at most sqrt(2 n) different ones, if they have n people.
 
     size   the different sizes, ascending
     times  how many classes have each of them
@@ -242,18 +240,16 @@ class BeforeAfter:
 
     def kept(self, by: Side) -> np.ndarray:
         """The numbers of the classes of a side that are not withheld."""
-        classes = self.before if by == "before" else self.after
-        every = np.arange(len(classes.sizes))
         if by == "before":
-            return every
-        return np.setdiff1d(every, np.unique(classes.of_record[self.withheld]))
+            return np.arange(len(self.before.sizes))
+        return np.setdiff1d(np.arange(len(self.after.sizes)), self.after.of_record[self.withheld])
 
     def least_sizes(self, by: Side) -> np.ndarray:
         """Per person the size of the smallest class that they are in, in people; 0 where all are withheld."""
-        classes, sizes = (
-            (self.before, self.sizes_before) if by == "before" else (self.after, self.sizes_after)
-        )
-        persons = self.units.persons if by == "before" else self.units.of(self.rows)
+        if by == "before":
+            classes, sizes, persons = self.before, self.sizes_before, self.units.persons
+        else:
+            classes, sizes, persons = self.after, self.sizes_after, self.units.of(self.rows)
         known = np.zeros(len(sizes), dtype=bool)
         known[self.kept(by)] = True
         there = known[classes.of_record]
@@ -270,9 +266,7 @@ class BeforeAfter:
     def most_frequent(self, column: Column, by: Side) -> float:
         """The share of people who have the most frequent value of a column; the withheld are not counted."""
         records = np.arange(self.n_records) if by == "before" else self.rows[~self.withheld]
-        n = len(records)
-        one_class = Classes(np.zeros((1, 0)), np.array([n]), np.zeros(n, dtype=int))
-        _, _, count = self.value_counts(column, one_class, records)
+        _, _, count = self.value_counts(column, classes_of([], len(records)), records)
         return float(count.max() / len(self.units.different(records)))
 
     def value_counts(
@@ -302,8 +296,8 @@ class BeforeAfter:
 
 def before_after(release: Release) -> BeforeAfter:
     """Read both sides of a release, the published one from the published table; `release.sides` keeps it."""
-    published, rows = release.shown, release.rows
-    if release.counterfeits:  # figures are about people
+    published, rows = release.published.shown, release.published.rows
+    if release.published.counterfeits:  # figures are about people
         genuine = release.original_rows >= 0
         published, rows = MemoryTable(release.arrow.filter(pa.array(genuine))), rows[genuine]
     attributes = release.problem.attributes
@@ -349,7 +343,7 @@ def _baskets(release: Release, published: Table) -> BasketPair | None:
     if release.items is None:
         return None
     request = release.request.items
-    assert request is not None and release.request.km is not None
+    assert release.request.km is not None
     shown = read_baskets(published, request.column, separator=request.separator)
     problem = release.items.problem
     if problem.confidence is not None:  # sensitive items are not known to an attacker

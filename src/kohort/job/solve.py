@@ -106,39 +106,49 @@ def promised_by_k(prepared: Prepared) -> tuple[Model, ...]:
     return kept_by_k(prepared.request, prepared.n_people) if prepared.attributes else ()
 
 
+def _limits_of_k(prepared: Prepared) -> tuple[int, int]:
+    """The k that is promised, and one with which the classes always keep each promise."""
+    sizes = (model.enough_k for model in promised_by_k(prepared))
+    most = min(max(size for size in sizes if size is not None), prepared.n_people)
+    return prepared.problem.k, max(most, prepared.problem.k)
+
+
 def tries(prepared: Prepared) -> int:
     """How often a problem is solved at most, for each to get its share of a time limit."""
-    low, high = prepared.problem.k, _enough(prepared)
-    return 1 if low >= high else 2 + (high - low).bit_length()
+    low, high = _limits_of_k(prepared)
+    return 1 if low == high else 2 + (high - low).bit_length()
 
 
 def solve_within_limits(prepared: Prepared, attempt: Callable[[Problem], Attempt]) -> Attempt:
-    """The attempt with the smallest k found whose classes keep every promise about all of them."""
-    problem = prepared.problem
-    found = attempt(problem)
-    low, high = problem.k, _enough(prepared)
-    if low >= high or _keeps(prepared, found[2]):
-        return _noted(found, problem.k)
-    found = attempt(_with_k(problem, high))
+    """The attempt with the smallest k found whose classes keep every promise about all of them.
+
+    Its k is in a note. A bound for that k is none for the promise, which allows others.
+    """
+    others = tuple(model for model in prepared.problem.models if not isinstance(model, KAnonymity))
+
+    def with_k(k: int) -> Attempt:
+        return attempt(prepared.problem.varied(models=(KAnonymity(k), *others)))
+
+    low, high = _limits_of_k(prepared)
+    found = attempt(prepared.problem)
+    if low == high or _keeps(prepared, found[2]):
+        high = low
+    else:
+        found = with_k(high)
     while high - low > 1:
         middle = (low + high) // 2
-        tried = attempt(_with_k(problem, middle))
+        tried = with_k(middle)
         if _keeps(prepared, tried[2]):
             high, found = middle, tried
         else:
             low = middle
-    return _noted(found, high)
-
-
-def _enough(prepared: Prepared) -> int:
-    """A k with which the classes always keep each promise."""
-    sizes = (model.enough_k for model in promised_by_k(prepared))
-    return min(max(size for size in sizes if size is not None), prepared.n_people)
-
-
-def _with_k(problem: Problem, k: int) -> Problem:
-    others = tuple(model for model in problem.models if not isinstance(model, KAnonymity))
-    return problem.varied(models=(KAnonymity(k), *others))
+    problem, solution, published = found
+    note = (
+        f"What is promised of all classes together was met with k = {high}, the smallest that a search by "
+        "bisection found to keep it. No lower bound on the loss is known for such a promise."
+    )
+    recoding = replace(solution.recoding, guarantee=None)
+    return problem, replace(solution, recoding=recoding, bound=None, notes=(*solution.notes, note)), published
 
 
 def _keeps(prepared: Prepared, published: Published) -> bool:
@@ -154,18 +164,6 @@ def _keeps(prepared: Prepared, published: Published) -> bool:
         else model.holds(ClassCounts.of_sizes(sizes)).all()
         for model in promised_by_k(prepared)
     )
-
-
-def _noted(found: Attempt, k: int) -> Attempt:
-    """The attempt with its k in a note. A bound for that k is none for the promise, which allows others."""
-    problem, solution, published = found
-    note = (
-        f"What is promised of all classes together was met with k = {k}, the smallest that a search by "
-        "bisection found to keep it. No lower bound on the loss is known for such a promise."
-    )
-    recoding = replace(solution.recoding, guarantee=None)
-    kept = replace(solution, recoding=recoding, bound=None, notes=(*solution.notes, note))
-    return problem, kept, published
 
 
 def _labelled_classes(prepared: Prepared, classes: Classes) -> LabelledClasses:

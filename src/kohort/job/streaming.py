@@ -41,7 +41,7 @@ def why_not_streamed(request: Statement) -> str | None:
     """Why a table cannot be read in batches for what is asked, in words; None if it can."""
     if named := request.roles.having("items"):
         return f"{named[0]!r} has the role items"
-    if request.events is not None:
+    if request.events:
         return "there are two tables"
     if request.sample < 1:
         return "a sample is drawn"

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import datetime
 import hmac
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -27,7 +27,7 @@ from kohort.algorithms.again.m_invariance import MInvariance
 from kohort.algorithms.again.standing import EarlierValues, Standing
 from kohort.algorithms.kernels.costs import costs_by_group
 from kohort.data.arrow_values import long_decimals, take_records
-from kohort.data.column import Column, whole_number
+from kohort.data.column import whole_number
 from kohort.data.counting import distinct_rows
 from kohort.data.ledger import HASH_BYTES, NOBODY, Ledger, LedgerEntry
 from kohort.errors import InfeasibleError, InputError, InternalError, UnsupportedError, counted
@@ -35,7 +35,6 @@ from kohort.job.prepare import Prepared
 from kohort.job.publish import Published
 from kohort.job.solve import Clock
 from kohort.late import nw
-from kohort.problem.problem import Problem
 from kohort.recoding.groups import Groups, PlacedGroups
 from kohort.recoding.recoding import Recoding
 from kohort.tables.memory import MemoryTable
@@ -88,7 +87,17 @@ class Tie:
         assert request.key is not None
         found = verify_together(extended, texts_of_values(extended, request.key))
         if not found.holds and not compared:
-            _refuse(found, request.again)
+            reasons = " ".join(check.detail for check in found.checks if not check.holds)
+            if request.again != "fresh":
+                raise InternalError(
+                    "The release failed its check together with the earlier ones and was not made. "
+                    f"{reasons} Please report this."
+                )
+            raise InfeasibleError(
+                "Published afresh, this release gives people away together with the earlier ones: "
+                f"{counted(found.exposed, 'person is', 'people are')} left unprotected. {reasons} "
+                "Set again: history-keeping."
+            )
         before = len(self.ledger.people)
         published_now, in_table = (np.zeros(before + len(entry.people), dtype=bool) for _ in range(2))
         published_now[entry.of_people.person] = True
@@ -114,7 +123,9 @@ def _numbered_values(prepared: Prepared, ledger: Ledger, key: bytes) -> tuple[np
     columns: list[np.ndarray] = []
     for name in sensitive_names(prepared, ledger):
         column = prepared.sensitive[name].column
-        hashes = _hashed_values(column, key)
+        spelled = whole_number if column.kind in ("integer", "float") else str
+        texts = ("missing" if text is None else f"value {spelled(text)}" for text in column.texts)
+        hashes = _hashed(texts, key, f"values of {name}")
         number = positions(hashes, ledger.values)
         unknown = np.flatnonzero(number < 0)
         number[unknown] = n_values + np.arange(len(unknown))
@@ -158,17 +169,14 @@ def _by_places(ledger: Ledger, person: np.ndarray, value: np.ndarray, key: bytes
     both = np.concatenate([value, ledger.last_value.reshape(ledger.n_places, value.shape[1])])
     kind = distinct_rows(both)[2] if value.shape[1] else np.zeros(len(both), dtype=np.int64)
     of_record, of_place = kind[: len(value)], kind[len(value) :]
-    earlier = tuple(_earlier(ledger, key))
-    return Standing(place, holds, of_record, of_place, ledger.cell_of_place, earlier=earlier)
-
-
-def _earlier(ledger: Ledger, key: bytes) -> Iterator[EarlierValues]:
-    """The sensitive values of every earlier release; a text stands for each that no promise names."""
     texts = texts_of_values(ledger, key)
-    unnamed = [f"\0{number}" for number in range(len(ledger.values))]
-    for entry in ledger.entries:
-        for name, numbers in zip(entry.facts["sensitive"], entry.value.T):
-            yield EarlierValues(name, entry.place, numbers.astype(np.int64), tuple(texts.get(name, unnamed)))
+    unnamed = [f"\0{number}" for number in range(len(ledger.values))]  # for each that no promise names
+    earlier = tuple(
+        EarlierValues(name, entry.place, numbers.astype(np.int64), tuple(texts.get(name, unnamed)))
+        for entry in ledger.entries
+        for name, numbers in zip(entry.facts["sensitive"], entry.value.T)
+    )
+    return Standing(place, holds, of_record, of_place, ledger.cell_of_place, earlier=earlier)
 
 
 def hashed_people(dataset: Table, name: str, key: bytes) -> np.ndarray:
@@ -176,7 +184,12 @@ def hashed_people(dataset: Table, name: str, key: bytes) -> np.ndarray:
 
     Whole numbers are written alike: 1 and 1.0 are one person. Two people of one table must not become one.
     """
-    texts = _texts(dataset.arrow(name))
+    values = dataset.arrow(name)
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    if pa.types.is_floating(values.type) and pc.all(pc.equal(pc.floor(values), values)).as_py():
+        values = values.cast(pa.int64())
+    texts = long_decimals(values).cast(pa.string()).to_pylist()
     people = {text: whole_number(text) for text in texts}
     if len(set(people.values())) < len(people):
         raise InputError(
@@ -186,37 +199,20 @@ def hashed_people(dataset: Table, name: str, key: bytes) -> np.ndarray:
     return _hashed(map(people.__getitem__, texts), key, f"people of {name}")
 
 
-def _hashed_values(column: Column, key: bytes) -> np.ndarray:
-    """HMAC-SHA-256 of each value of a sensitive column, by its code; a missing value has one of its own."""
-    spelled = whole_number if column.kind in ("integer", "float") else str
-    texts = ("missing" if text is None else f"value {spelled(text)}" for text in column.texts)
-    return _hashed(texts, key, f"values of {column.name}")
-
-
 def positions(hashes: np.ndarray, among: np.ndarray) -> np.ndarray:
     """The place of each hash among others, -1 where it is not one of them."""
-    found = pc.index_in(_binary(hashes), value_set=_binary(among))
+    binary = [
+        pa.Array.from_buffers(pa.binary(HASH_BYTES), len(some), [None, pa.py_buffer(some.tobytes())])
+        for some in (hashes, among)
+    ]
+    found = pc.index_in(binary[0], value_set=binary[1])
     return pc.fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
-
-
-def _texts(values: pa.ChunkedArray) -> list[str]:
-    """The person of each record as text; whole numbers are written alike whatever their type."""
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
-    if pa.types.is_floating(values.type) and pc.all(pc.equal(pc.floor(values), values)).as_py():
-        values = values.cast(pa.int64())
-    return long_decimals(values).cast(pa.string()).to_pylist()
 
 
 def _hashed(texts: Iterable[str], key: bytes, purpose: str) -> np.ndarray:
     own = hmac.digest(key, f"kohort ledger {purpose}".encode(), "sha256")
     parts = [hmac.digest(own, text.encode(), "sha256")[:HASH_BYTES] for text in texts]
     return np.frombuffer(b"".join(parts), dtype=np.uint8).reshape(-1, HASH_BYTES)
-
-
-def _binary(hashes: np.ndarray) -> pa.Array:
-    buffer = pa.py_buffer(np.ascontiguousarray(hashes).tobytes())
-    return pa.Array.from_buffers(pa.binary(HASH_BYTES), len(hashes), [None, buffer])
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,7 +248,16 @@ class TiedRelease:
                 groups = solver.inner.solve(problem, Run(time_limit=prepared.request.time_limit))
             except InfeasibleError:
                 return self
-            return replace(self, alone=_cost(problem, groups)) if isinstance(groups, Groups) else self
+            if not isinstance(groups, Groups):
+                return self
+            order = np.argsort(groups.group_of_record, kind="stable")
+            order = order[np.count_nonzero(groups.withheld) :]
+            sizes = np.bincount(groups.group_of_record[order], minlength=groups.n_groups)
+            start, coded = np.concatenate([[0], np.cumsum(sizes)]), problem.coded
+            costs = costs_by_group(coded.tables, coded.searched_leaves(), order, start)
+            total = float(np.dot(costs, sizes)) + coded.star_cost * int(groups.withheld.sum())
+            alone = problem.cost.measure_of_sum(total, problem.n_records, problem.weights)
+            return replace(self, alone=alone)
 
     @property
     def cautions(self) -> list[Caution]:
@@ -289,17 +294,6 @@ class TiedRelease:
         return replace(self.ledger, entries=(*earlier, replace(last, facts=facts)))
 
 
-def _cost(problem: Problem, groups: Groups) -> float | None:
-    order = np.argsort(groups.group_of_record, kind="stable")
-    order = order[np.count_nonzero(groups.withheld) :]
-    sizes = np.bincount(groups.group_of_record[order], minlength=groups.n_groups)
-    start = np.concatenate([[0], np.cumsum(sizes)])
-    coded = problem.coded
-    total = float(np.dot(costs_by_group(coded.tables, coded.searched_leaves(), order, start), sizes))
-    total += coded.star_cost * int(groups.withheld.sum())
-    return problem.cost.measure_of_sum(total, problem.n_records, problem.weights)
-
-
 _ONLY_VALUES = Caution(
     "together",
     "With m-invariance sensitive values are protected over all releases. Who can tell which records of two "
@@ -308,22 +302,7 @@ _ONLY_VALUES = Caution(
 )
 
 
-def _refuse(found: Together, again: str) -> None:
-    reasons = " ".join(check.detail for check in found.checks if not check.holds)
-    if again != "fresh":
-        raise InternalError(
-            f"The release failed its check together with the earlier ones and was not made. {reasons} Please "
-            "report this."
-        )
-    raise InfeasibleError(
-        f"Published afresh, this release gives people away together with the earlier ones: "
-        f"{counted(found.exposed, 'person is', 'people are')} left unprotected. {reasons} "
-        "Set again: history-keeping."
-    )
-
-
-_LARGER = ("k", "l")  # parameters that promise more where they are larger; the others where they are smaller
-_MEASURES = (*_LARGER, "alpha", "c")
+_LARGER = {"k": True, "l": True, "alpha": False, "c": False}  # whether a larger one promises more
 
 
 def _refuse_other_promises(prepared: Prepared, ledger: Ledger) -> None:
@@ -352,32 +331,24 @@ def _refuse_other_promises(prepared: Prepared, ledger: Ledger) -> None:
         )
     for entry in ledger.entries:
         for earlier in entry.facts["models"]:
-            _refuse_weaker(earlier, promised(prepared), entry.number)
-
-
-def _refuse_weaker(earlier: Mapping[str, Any], asked: list[dict[str, Any]], number: int) -> None:
-    if any(_as_strict(now, earlier) for now in asked):
-        return
-    about = f" of {earlier['attribute']!r}" if earlier.get("attribute") else ""
-    figures = ", ".join(f"{name} = {earlier[name]}" for name in _MEASURES if name in earlier)
-    raise InputError(
-        f"Release {number} of the ledger promised {earlier['model']}{about} with {figures}, and this spec "
-        "promises less. What was promised must hold over all releases: ask for at least as much."
-    )
+            if not any(_as_strict(now, earlier) for now in promised(prepared)):
+                about = f" of {earlier['attribute']!r}" if earlier.get("attribute") else ""
+                figures = ", ".join(f"{name} = {earlier[name]}" for name in _LARGER if name in earlier)
+                raise InputError(
+                    f"Release {entry.number} of the ledger promised {earlier['model']}{about} with "
+                    f"{figures}, and this spec promises less. What was promised must hold over all releases: "
+                    "ask for at least as much."
+                )
 
 
 def _as_strict(now: Mapping[str, Any], earlier: Mapping[str, Any]) -> bool:
     """Whether a promise is of the same kind as an earlier one, and asks for at least as much."""
-    if {name: now.get(name) for name in (*now, *earlier) if name not in _MEASURES} != {
-        name: earlier.get(name) for name in (*now, *earlier) if name not in _MEASURES
-    }:
-        return False
-    for name in _MEASURES:
-        if name in earlier:
-            before, after = Fraction(str(earlier[name])), Fraction(str(now.get(name, 0)))
-            if after < before if name in _LARGER else after > before:
-                return False
-    return True
+    kind, before = (
+        {n: word for n, word in words.items() if n not in _LARGER and word is not None}
+        for words in (now, earlier)
+    )
+    figures = [(Fraction(str(earlier[n])), Fraction(str(now.get(n, 0))), n) for n in _LARGER if n in earlier]
+    return kind == before and all(b >= a if _LARGER[n] else b <= a for a, b, n in figures)
 
 
 def entry_of(tie: Tie, published: Published, recoding: PlacedGroups) -> LedgerEntry:

@@ -98,19 +98,14 @@ class TwoFiles:
         table, rows = published.arrow, published.rows
         _, first = np.unique(self.person[rows], return_index=True)
         people = _taken(table, [n for n in self.people.names if n in published.names], np.sort(first))
-        if self.items is not None:
-            return people, self._unnested(table)
+        if self.items is not None:  # one to a record: nothing tells how often, or in which order, they came
+            lists = table[self.items].combine_chunks()
+            sizes = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
+            owner = np.repeat(np.arange(len(lists)), sizes)
+            columns = {self.key: take_records(table[self.key], owner), self.items: lists.flatten()}
+            return people, pa.table({name: columns[name] for name in self.events.names if name in columns})
         shown = [name for name in self.events.names if name in published.names]
         return people, _taken(table, shown, np.flatnonzero(~self.nothing[rows]))
-
-    def _unnested(self, table: pa.Table) -> pa.Table:
-        """The published items, one to a record; nothing tells how often, or in which order, they came."""
-        assert self.items is not None
-        lists = table[self.items].combine_chunks()
-        sizes = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
-        owner = np.repeat(np.arange(len(lists)), sizes)
-        columns = {self.key: take_records(table[self.key], owner), self.items: lists.flatten()}
-        return pa.table({name: columns[name] for name in self.events.names if name in columns})
 
     def native(self, published: Published) -> tuple[Any, ...]:
         return tuple(_like(original, table) for original, table in zip(self.tables, published.parted))
@@ -169,12 +164,12 @@ def _like(original: Table, table: pa.Table) -> Any:
 def join_files(people: Table, events: Table, request: Statement) -> TwoFiles:
     """Join the events to their people; what does not fit together is refused, with its number."""
     asked = request.events
-    if asked is None:
+    if not asked:
         raise InputError(
             "Events are given, but nothing is asked of them: add 'events' with their key to the spec (in "
             "Python, name the column that both tables have as person)."
         )
-    items = None if request.items is None else request.items.column
+    items = request.roles.only("items")
     asked.refuse_wrong_columns(people.names, events.names, request.roles, items)
     owner = _owners(people, events, asked.key)
     orphans = int((owner < 0).sum())
@@ -218,8 +213,12 @@ def _joined(
         columns = {name: (field, take_records(values, person)) for name, (field, values) in columns.items()}
         event_of = np.full(len(person), -1, dtype=np.int64)
         event_of[~nothing] = order
-        own = [name for name in events.names if name != key]
-        columns |= {name: (_nullable(events, name), _padded(events, name, event_of)) for name in own}
+        places = pa.array(event_of, mask=event_of < 0)  # there is no event: its columns are missing
+        for name in events.names:
+            if name != key:
+                values = events.arrow(name)
+                field = with_codebook(pa.field(name, values.type), codebook_of(events.field(name)))
+                columns[name] = field, take_records(values, places)
     fields, arrays = zip(*columns.values())
     table = MemoryTable(pa.table(list(arrays), schema=pa.schema(fields)))
     return TwoFiles(people, events, key, items, table, person, nothing, orphans)
@@ -237,16 +236,6 @@ def _nested(events: Table, items: str, order: np.ndarray, sizes: np.ndarray) -> 
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
     lists = pa.ListArray.from_arrays(pa.array(offsets), flat)
     return pa.field(items, lists.type), lists
-
-
-def _nullable(events: Table, name: str) -> pa.Field:
-    """The type of a column of the events and what a file said about it; values of it may be missing."""
-    return with_codebook(pa.field(name, events.arrow(name).type), codebook_of(events.field(name)))
-
-
-def _padded(events: Table, name: str, event_of: np.ndarray) -> pa.ChunkedArray | pa.Array:
-    """A column of the events, one value per joined record; missing where there is no event."""
-    return take_records(events.arrow(name), pa.array(event_of, mask=event_of < 0))
 
 
 def refuse_no_events(events: pa.Table) -> None:

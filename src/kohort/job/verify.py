@@ -77,7 +77,7 @@ def verify_release(
     """
     if not request.models and request.km is None:
         raise InputError("The spec promises nothing: privacy has no k and no other model.")
-    if (request.events is None) != (events is None):
+    if bool(request.events) == (events is None):
         raise InputError(
             "The spec asks for a table of events beside that of people: give both tables of the release."
             if events is None
@@ -86,7 +86,7 @@ def verify_release(
     if events is not None and (original is None) != (original_events is None):
         raise InputError("The original is two tables, people and events: give both of them, or none.")
     joined = _joined(published, events, request)
-    shown, items = joined.table, [] if request.items is None else [request.items.column]
+    shown, items = joined.table, request.roles.having("items")
     for name in (*request.roles.having("quasi-identifier"), *items):
         if name not in shown.names:
             raise InputError(
@@ -121,19 +121,19 @@ def _population(request: Statement, roles: Roles) -> tuple[Attribute, ...]:
 
 def _joined(people: Table, events: Table | None, request: Statement) -> JoinedTables:
     """The table, or people and their events as one."""
-    if events is None or request.events is None:
+    if events is None or not request.events:
         return JoinedTables(people)
-    items = None if request.items is None else request.items.column
+    items = request.roles.only("items")
     return join_tables(people, events, request.events.key, items)
 
 
 def _original(original: Table, events: Table | None, request: Statement) -> Original:
     tables = [original] if events is None else [original, events]
-    if events is not None and request.events is not None:
-        listed = None if request.items is None else request.items.column
+    if events is not None and request.events:
+        listed = request.roles.only("items")
         request.events.refuse_wrong_columns(original.names, events.names, request.roles, listed)
     joined = _joined(original, events, request)
-    if request.events is not None:
+    if request.events:
         people, of_people, _ = joined.checks
         for check in [people] if request.events.orphans == "drop" else [people, of_people]:
             if not check.holds:

@@ -93,7 +93,7 @@ class Attribute:
         return GeneralizedValues(
             width=hi - lo + 1,
             mass=_range_sum(self.leaf_counts, lo, hi),
-            mass_log=_range_sum(_count_log(self.leaf_counts), lo, hi),
+            mass_log=_range_sum(self.leaf_counts * np.log2(np.maximum(self.leaf_counts, 1)), lo, hi),
             level=level,
             star=star,
             n_leaves=self.n_leaves,
@@ -105,10 +105,6 @@ class Attribute:
 def tight_domain(column: Column) -> OrderedDomain:
     """The observed values in their natural order; missing values stand alone."""
     return OrderedDomain(column.texts, loners=column.loners)
-
-
-def _count_log(counts: np.ndarray) -> np.ndarray:
-    return counts * np.log2(np.maximum(counts, 1))
 
 
 def _range_sum(values: np.ndarray, lo: np.ndarray, hi: np.ndarray) -> np.ndarray:

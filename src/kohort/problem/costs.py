@@ -115,10 +115,6 @@ class CellCost(Cost, ABC):
         """Per original value what is subtracted from the price of its block, weight included."""
         return np.zeros(len(counts))
 
-    def least_added(self, values: GeneralizedValues) -> np.ndarray:
-        """A lower bound on what each block adds to the price of another that it is merged with."""
-        return np.zeros(len(values.width))
-
 
 class SeparableCost(CellCost):
     """A cost of cells that depends on their generalized values alone; the mean over cells is the measure."""
@@ -157,9 +153,6 @@ class Loss(SeparableCost):
     def line(self, n_values: int) -> Line:
         return Line(0.0, 1 / max(n_values - 1, 1))
 
-    def least_added(self, values: GeneralizedValues) -> np.ndarray:
-        return values.width / max(values.n_leaves - 1, 1)
-
 
 class NormalizedCertaintyPenalty(SeparableCost):
     """leaves covered / leaves per cell, 0 for an exact value (Terrovitis et al., section 3.3)."""
@@ -174,9 +167,6 @@ class NormalizedCertaintyPenalty(SeparableCost):
 
     def line(self, n_values: int) -> Line:
         return Line(1 / n_values, 1 / n_values)
-
-    def least_added(self, values: GeneralizedValues) -> np.ndarray:
-        return values.width / max(values.n_leaves, 1)
 
 
 class Tree(SeparableCost):
@@ -322,9 +312,6 @@ class HierarchicalDiscernibility(CellCost):
 
     def offsets(self, counts: np.ndarray, n_records: int, weight: float) -> np.ndarray:
         return self.factors(counts, n_records, weight) * counts
-
-    def least_added(self, values: GeneralizedValues) -> np.ndarray:
-        return self.block(values)
 
 
 class AverageClassSize(Cost):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -74,7 +74,10 @@ class Problem:
             raise InputError(f"'suppression' must be a share from 0 to 1. Got {self.suppression}.")
         if not any(attribute.weight for attribute in self.attributes):
             raise InputError("All attribute weights are 0: give at least one quasi-identifier a weight.")
-        _one_k(self.models)
+        if not self.models:
+            raise InputError("No privacy model is asked for. Give at least k, such as privacy: {k: 10}.")
+        if sum(isinstance(model, KAnonymity) for model in self.models) > 1:
+            raise InputError("k-anonymity is asked for twice: keep the larger k.")
         for model in self.models:
             if model.attribute and model.attribute not in self.sensitive:
                 raise InputError(
@@ -201,18 +204,15 @@ class Problem:
 
     def _refusal(self, model: Model) -> str | None:
         if isinstance(model, TableModel):
-            return model.refusal_in(self._as_one_class())
+            people = np.full(int(self.population.given), self.population.counts.sum())
+            labels = np.zeros((1, len(self.attributes)), dtype=np.int64)
+            return model.refusal_in(LabelledClasses(labels, np.array([self.n_records]), people))
         if not model.attribute and not model.by_sampling:
             return None
         whole = self.counts_of_whole(model)
         if self.survives_unions(model) or not self.units.several:
             return model.refusal(whole, self.context(model), k=self.k)
         return self._refusal_for_people(model, whole)
-
-    def _as_one_class(self) -> LabelledClasses:
-        people = np.full(int(self.population.given), self.population.counts.sum())
-        labels = np.zeros((1, len(self.attributes)), dtype=np.int64)
-        return LabelledClasses(labels, np.array([self.n_records]), people)
 
     def _refusal_for_people(self, model: Model, whole: ClassCounts) -> str | None:
         """Why no classes can keep a rule about shares of people, where that is certain; else None.
@@ -232,10 +232,3 @@ class Problem:
             f"but so many of the {self.n_people} people have such a value in one of their records that they "
             f"exceed this share even among all {self.n_records} records"
         )
-
-
-def _one_k(models: Sequence[Model]) -> None:
-    if not models:
-        raise InputError("No privacy model is asked for. Give at least k, such as privacy: {k: 10}.")
-    if sum(isinstance(model, KAnonymity) for model in models) > 1:
-        raise InputError("k-anonymity is asked for twice: keep the larger k.")

@@ -160,10 +160,6 @@ class Units:
         """The different people of these records."""
         return records
 
-    def records_beside(self, record: int) -> np.ndarray:
-        """All records of the person of a record, itself among them."""
-        return np.array([record])
-
     def part(self, records: np.ndarray) -> Units:
         """The units of some records, which are not linked; people keep their numbers."""
         return Units()
@@ -238,9 +234,6 @@ class People(Units):
 
     def different(self, records: np.ndarray) -> np.ndarray:
         return np.unique(self.persons[records])
-
-    def records_beside(self, record: int) -> np.ndarray:
-        return np.flatnonzero(self.persons == self.persons[record])
 
     def part(self, records: np.ndarray) -> Units:
         return People(self.persons[records])
@@ -325,13 +318,13 @@ class SensitiveAttribute:
         return ValueContext(
             labels=self.column.texts,
             order=np.arange(self.n_values) if self.column.ordered else None,
-            tree=self._tree(),
+            tree=self.tree,
             overall=self.units.overall(self.column),
         )
 
-    def _tree(self) -> ValueTree | None:
-        if self.hierarchy is None:
+    @property
+    def tree(self) -> ValueTree | None:
+        if (tree := self.hierarchy) is None:
             return None
-        leaf_of = self.hierarchy.leaf_of
-        nodes = [int(self.hierarchy.leaf_node[leaf_of[text]]) for text in self.column.texts]
-        return ValueTree(parent=self.hierarchy.parent, leaf_node=np.array(nodes), height=self.hierarchy.level)
+        nodes = [int(tree.leaf_node[tree.leaf_of[text]]) for text in self.column.texts]
+        return ValueTree(tree.parent, np.array(nodes), tree.level)

@@ -9,8 +9,8 @@ import numpy as np
 
 from kohort.data.column import Column
 from kohort.data.hierarchies.code_systems import phrases_of, words_of
-from kohort.profiling.names import meaning_of
-from kohort.profiling.roles import ENOUGH_RECORDS, Suggestion, distinct_values, mostly_distinct
+from kohort.profiling import roles
+from kohort.profiling.roles import NO_MEANING, Suggestion, distinct_values, meaning_of
 from kohort.profiling.uniqueness import contributions, sampled_rows
 
 
@@ -35,7 +35,7 @@ _AGREEING = 0.98  # share of the repeated keys whose records agree in a trait: s
 _LEAST_REPEATED = 1.1  # records per value of a key that is not one of records
 
 
-def suggest_keys(columns: Mapping[str, Column], labels: Mapping[str, str | None]) -> dict[str, Suggestion]:
+def suggest_keys(columns: Mapping[str, Column], labels: Mapping[str, str]) -> dict[str, Suggestion]:
     """The columns of the roles person, household and weight, one of each at most."""
     found: dict[str, Suggestion] = {}
     repeated = {name: column for name, column in columns.items() if _is_repeated_key(column)}
@@ -48,7 +48,7 @@ def suggest_keys(columns: Mapping[str, Column], labels: Mapping[str, str | None]
         reason = _reason(columns[name], "whose record it is", "people")
         found[name] = Suggestion("person", f"{reason} Promises then count people.")
     for name, column in columns.items():
-        if _is_weight(column, labels.get(name)) and "weight" not in _roles(found):
+        if _is_weight(column, labels.get(name, "")) and "weight" not in _roles(found):
             found[name] = Suggestion("weight", _WEIGHT_REASON)
     return found
 
@@ -66,11 +66,11 @@ def _roles(found: Mapping[str, Suggestion]) -> set[str]:
 def _is_repeated_key(column: Column) -> bool:
     """Whether a column has many values, most of them several times, and one for every record."""
     distinct = distinct_values(column)
-    if column.kind not in ("string", "integer") or column.has_null or len(column) < ENOUGH_RECORDS:
+    if column.kind not in ("string", "integer") or column.has_null or len(column) < roles.ENOUGH_RECORDS:
         return False
     meaning = meaning_of(column.name)
-    is_key = meaning is None or meaning.about in _KEYS or _names_households(column.name)
-    return is_key and mostly_distinct(column) and distinct * _LEAST_REPEATED <= len(column)
+    is_key = meaning == NO_MEANING or meaning.about in _KEYS or _names_households(column.name)
+    return is_key and roles.mostly_distinct(column) and distinct * _LEAST_REPEATED <= len(column)
 
 
 def _names_households(name: str) -> bool:
@@ -84,13 +84,13 @@ def _tells_people(name: str, key: Column, columns: Mapping[str, Column]) -> bool
     agreeing = [
         _agree(key, columns[other])
         for other, meaning in meanings.items()
-        if other != name and meaning is not None and distinct_values(columns[other]) > 1
+        if other != name and meaning != NO_MEANING and distinct_values(columns[other]) > 1
         if meaning.about in _TRAITS or set(words_of(other)) & _BIRTH
     ]
     if agreeing:
         return all(agreeing)
-    meaning = meanings[name]
-    return meaning is not None and (meaning.about == _KEYS[1] or bool(set(words_of(name)) & _PEOPLE))
+    is_of_people = bool(set(words_of(name)) & _PEOPLE)
+    return meanings[name].about == _KEYS[1] or (meanings[name] != NO_MEANING and is_of_people)
 
 
 def _agree(key: Column, other: Column) -> bool:
@@ -109,10 +109,10 @@ def _reason(column: Column, says: str, whose: str) -> str:
     )
 
 
-def _is_weight(column: Column, label: str | None) -> bool:
+def _is_weight(column: Column, label: str) -> bool:
     if column.kind not in ("integer", "float") or column.numbers is None or distinct_values(column) < 3:
         return False
-    names = {part for text in (column.name, label or "") for part in phrases_of(text, most=2)}
+    names = {part for text in (column.name, label) for part in phrases_of(text, most=2)}
     if names & _WEIGHTS:
         return True
     return "weight" in names and column.kind == "float" and _is_relative(column)
@@ -127,8 +127,6 @@ def _is_relative(column: Column) -> bool:
 
 
 # What others may know, settled for the whole table: which columns in doubt are quasi-identifiers.
-
-
 DOZEN = 12
 """Quasi-identifiers up to which a release keeps some detail: more are only suggested if others know them."""
 _FEWEST = 3  # where fewer columns are known to others by name, numbers and answers count as known, too
@@ -195,15 +193,12 @@ def _singling_out_most(
     return sorted(doubtful, key=lambda name: -adds[name])[:room]
 
 
-# -- columns that tell others ----------------------------------------------------------------------
-
-
 def _with_tellers(
     columns: Mapping[str, Column], found: dict[str, Suggestion], seed: int
 ) -> dict[str, Suggestion]:
     """Make what tells a quasi-identifier one itself: published as it is, it would undo the other."""
     records = len(next(iter(columns.values()))) if columns else 0
-    if records < ENOUGH_RECORDS:
+    if records < roles.ENOUGH_RECORDS:
         return found
     rows = sampled_rows(records, _LOOKED_AT, seed)
     codes = {name: column.codes[rows] for name, column in columns.items()}

@@ -17,10 +17,8 @@ from kohort.display import Display, Figures
 from kohort.errors import counted, percent
 from kohort.parameters import Seed, Within, check_option
 from kohort.profiling.keys import DOZEN, settle, suggest_keys
-from kohort.profiling.names import Role
-from kohort.profiling.roles import Known, Suggestion, suggest, suggest_hierarchy
+from kohort.profiling.roles import Known, Role, Suggestion, suggest, suggest_hierarchy
 from kohort.profiling.uniqueness import (
-    Combination,
     Combinations,
     Savings,
     class_sizes,
@@ -29,16 +27,6 @@ from kohort.profiling.uniqueness import (
     estimate_savings,
     share,
 )
-
-__all__ = [
-    "BasketProfile",
-    "ColumnProfile",
-    "Combination",
-    "Combinations",
-    "Profile",
-    "profile",
-    "profile_baskets",
-]
 
 
 @dataclass(frozen=True)
@@ -150,36 +138,28 @@ def profile(table: pa.Table, *, max_combination: int = 3, sample: int = 100_000,
     )
 
 
-# -- columns ---------------------------------------------------------------------------------------
-
-
-def _looked_at(table: pa.Table) -> tuple[dict[str, Column], dict[str, str | None], dict[str, Suggestion]]:
+def _looked_at(table: pa.Table) -> tuple[dict[str, Column], dict[str, str], dict[str, Suggestion]]:
     """The columns with one value per record in codes, their labels, and a suggestion for every column."""
     coded, labels, suggestions = {}, {}, {}
     for about in table.schema:
         name, book = about.name, codebook_of(about)
         if _is_list(about.type):
-            suggestions[name] = Suggestion("items", _LISTS)
+            suggestions[name] = Suggestion(
+                "items", "It holds lists: single items may be known, and a few together identify a person."
+            )
         elif pa.types.is_nested(about.type) or is_bytes(about.type):
-            suggestions[name] = Suggestion("identifier", _NESTED)
+            suggestions[name] = Suggestion(
+                "identifier", "It holds nested or binary values, which cannot be generalized: drop it."
+            )
         else:
-            labels[name] = None if book is None else book.label
-            apart = frozenset() if book is None else book.missing_texts
-            coded[name] = code_column(name, table[name], apart=apart)
+            labels[name] = book.label or ""
+            coded[name] = code_column(name, table[name], apart=book.missing_texts)
             suggestions[name] = suggest(coded[name], labels[name])
     return coded, labels, suggestions
 
 
-_LISTS = "It holds lists: single items may be known, and a few together identify a person."
-_NESTED = "It holds nested or binary values, which cannot be generalized: drop it."
-
-
 def _profile_column(
-    table: pa.Table,
-    name: str,
-    coded: dict[str, Column],
-    labels: dict[str, str | None],
-    suggestion: Suggestion,
+    table: pa.Table, name: str, coded: dict[str, Column], labels: dict[str, str], suggestion: Suggestion
 ) -> ColumnProfile:
     values, hierarchy = table[name], None
     if name in coded:
@@ -232,9 +212,6 @@ def _profile_display(found: Profile) -> Display:
     )
     size = f"{counted(found.records, 'record')}, {counted(len(found.columns), 'column')}"
     return Display(size, [columns, risk])
-
-
-# A first look at baskets: how many, how large, and how many of them one known item singles out.
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,17 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, cast
 
 import numpy as np
 
 from kohort.data.column import Column
-from kohort.data.hierarchies.code_systems import CODE_SYSTEMS, recognized_code
-from kohort.profiling.names import Meaning, Role, meaning_of
+from kohort.data.hierarchies.code_systems import CODE_SYSTEMS, recognized_code, words_of
 
+Role = Literal[
+    "identifier", "quasi-identifier", "sensitive", "insensitive", "items", "person", "household", "weight"
+]
 Known = Literal["likely", "possible", "hardly"]
 
 _IDENTIFYING_VALUES = {
@@ -59,25 +62,25 @@ class Suggestion:
     known: Known = "hardly"
 
 
-def suggest(column: Column, label: str | None = None) -> Suggestion:
+def suggest(column: Column, label: str = "") -> Suggestion:
     """The role suggested for a column, and why, by the first rule that applies."""
     if distinct_values(column) == 0:
         return Suggestion("insensitive", "It is empty.")
-    suggestion = next(_rules(column, meaning_of(column.name) or (meaning_of(label) if label else None)))
+    suggestion = next(_rules(column, meaning_of(column.name, label)))
     code = recognized_code(column)
     if code is None or suggestion.role == "identifier":
         return suggestion
     return replace(suggestion, reason=f"{suggestion.reason} Its values look like {CODE_SYSTEMS[code].title}.")
 
 
-def suggest_hierarchy(column: Column, label: str | None = None) -> Any:
+def suggest_hierarchy(column: Column, label: str = "") -> Any:
     """How to generalize a quasi-identifier, as the release spec writes it; None: its value or `*`."""
     if column.kind in ("date", "datetime"):
         return {"date": _periods(column)}
     code = recognized_code(column)
     if code is not None and distinct_values(column) > 1:
         return {"code": code}
-    if _holds_codes(column, meaning_of(column.name) or (meaning_of(label) if label else None)):
+    if _holds_codes(column, meaning_of(column.name, label)):
         return "flat" if distinct_values(column) > 2 else None
     if column.listed or distinct_values(column) <= _FEW_VALUES:
         return None
@@ -89,12 +92,9 @@ def suggest_hierarchy(column: Column, label: str | None = None) -> Any:
     return {"intervals": widths} if widths else "auto"
 
 
-# -- roles -----------------------------------------------------------------------------------------
-
-
-def _rules(column: Column, meaning: Meaning | None) -> Iterator[Suggestion]:
+def _rules(column: Column, meaning: Meaning) -> Iterator[Suggestion]:
     """What each rule that applies says of a column, the strongest rule first; the last one always applies."""
-    role = None if meaning is None else meaning.role
+    role = meaning.role
     values, distinct = column.kind == "string", mostly_distinct(column)
     if values:
         for what, pattern in _IDENTIFYING_VALUES.items():
@@ -103,7 +103,7 @@ def _rules(column: Column, meaning: Meaning | None) -> Iterator[Suggestion]:
         if np.mean([len(text) for text in _some(column)]) > _FREE_TEXT_LENGTH and distinct:
             yield Suggestion("identifier", "It holds free text, which may name people: drop it.")
     yes_or_no = distinct_values(column) <= 2 and len(column) >= ENOUGH_RECORDS
-    if meaning is not None and role == "identifier" and not yes_or_no and (meaning.certain or distinct):
+    if role == "identifier" and not yes_or_no and (meaning.certain or distinct):
         yield _named(meaning)
     dates = f"It holds dates, {_WHICH['quasi-identifier']}"
     if column.kind in ("date", "datetime"):
@@ -111,12 +111,12 @@ def _rules(column: Column, meaning: Meaning | None) -> Iterator[Suggestion]:
     if values and _match(column, _DAY_FIRST_DATE):
         hint = "Written as YYYY-MM-DD, they can become months, quarters and years."
         yield Suggestion("quasi-identifier", f"{dates} {hint}", "likely")
-    if meaning is not None and role == "sensitive":
+    if role == "sensitive":
         yield _named(meaning)
     if len(column) > 1 and len(column.texts) == 1:
         yield Suggestion("insensitive", "It is the same for everybody.")
     varied = role == "insensitive" and distinct_values(column) > _MANY_VALUES
-    if meaning is not None and role != "identifier" and not varied:
+    if role not in ("", "identifier") and not varied:
         codes = " Its whole numbers are codes, not amounts." if _holds_codes(column, meaning) else ""
         named = _named(meaning)
         yield replace(named, reason=named.reason + codes + _singling_out(column))
@@ -139,15 +139,16 @@ def _holds_amounts(column: Column) -> bool:
     return column.kind == "float" or len(lengths) > 1 or min(lengths) < _SHORTEST_CODE
 
 
-def _holds_codes(column: Column, meaning: Meaning | None) -> bool:
+def _holds_codes(column: Column, meaning: Meaning) -> bool:
     """Whether a column holds a few whole numbers for something that has no order, such as regions."""
-    named = meaning is not None and meaning.about in _NOMINAL
-    return named and column.kind == "integer" and distinct_values(column) <= _MANY_VALUES
+    few = column.kind == "integer" and distinct_values(column) <= _MANY_VALUES
+    return few and meaning.about in _NOMINAL
 
 
 def _named(meaning: Meaning) -> Suggestion:
-    known: Known = "likely" if meaning.role == "quasi-identifier" else "hardly"
-    return Suggestion(meaning.role, f"Its name points to {meaning.about}, {_WHICH[meaning.role]}", known)
+    role = cast(Role, meaning.role)
+    known: Known = "likely" if role == "quasi-identifier" else "hardly"
+    return Suggestion(role, f"Its name points to {meaning.about}, {_WHICH[meaning.role]}", known)
 
 
 def _singling_out(column: Column) -> str:
@@ -178,9 +179,6 @@ def _match(column: Column, pattern: re.Pattern[str]) -> bool:
     return sum(pattern.fullmatch(text.strip()) is not None for text in some) >= 0.9 * len(some)
 
 
-# -- hierarchies -----------------------------------------------------------------------------------
-
-
 def _is_code(column: Column) -> bool:
     if column.kind != "string" and not _is_numbered_place(column):
         return False
@@ -192,8 +190,7 @@ def _is_code(column: Column) -> bool:
 
 def _is_numbered_place(column: Column) -> bool:
     """Whether whole numbers are codes and not quantities: intervals of postcodes mean nothing."""
-    meaning = meaning_of(column.name)
-    return column.kind == "integer" and meaning is not None and meaning.about == "a place"
+    return column.kind == "integer" and meaning_of(column.name).about == "a place"
 
 
 def _periods(column: Column) -> list[str]:
@@ -231,12 +228,77 @@ def _round_steps(least: float) -> list[float]:
     """
     exponent = math.floor(math.log10(least))
     for steps in ((1, 5, 10), (2, 10, 20), (5, 10, 20), (10, 50, 100)):
-        widths = [_scaled(step, exponent) for step in steps]
-        if widths[0] >= least:
+        scaled = [round(step * 10.0**exponent, max(0, -exponent)) for step in steps]
+        if scaled[0] >= least:
             break
-    return widths
+    return [int(width) if width.is_integer() else width for width in scaled]
 
 
-def _scaled(step: int, exponent: int) -> float:
-    width = round(step * 10.0**exponent, max(0, -exponent))
-    return int(width) if width.is_integer() else width
+# What a column's name says: the identifiers of the HIPAA list and common attributes of people, in English and
+# common German, French and Spanish words. Names are compared word by word (`zip_code`, `zip-code`, `ZipCode`
+# and `zipcode` are the same; `stage` holds no age).
+_LONGEST_PHRASE = 4
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What some words in a name stand for.
+
+    `certain` is False for words that point to an identifier only where the values are mostly distinct:
+    a patient's number, but not a department's.
+    """
+
+    about: str
+    role: Role | Literal[""]
+    certain: bool = True
+
+
+NO_MEANING = Meaning("", "")
+
+
+def meaning_of(name: str, label: str = "") -> Meaning:
+    """What a column's name, else its label, says: its longest known phrase, of equally long ones the first.
+
+    >>> meaning_of("Date of Birth").about, meaning_of("stage") == NO_MEANING
+    ('a date', True)
+    """
+    words = words_of(name)
+    if "".join(words) in _WHOLE_NAMES:
+        return _PERSON_NAME
+    for length in range(min(len(words), _LONGEST_PHRASE), 0, -1):
+        phrases = ["".join(words[i : i + length]) for i in range(len(words) - length + 1)]
+        known = (_RANK_OF_PHRASE.keys() & {phrase, phrase.removesuffix("s")} for phrase in phrases)
+        if ranks := [_RANK_OF_PHRASE[max(found, key=len)] for found in known if found]:
+            return _MEANINGS[min(ranks)][0]
+    for stem, phrase in _STEMS.items():
+        if any(word.startswith(stem) for word in words):  # educyrs is about education
+            return _MEANINGS[_RANK_OF_PHRASE[phrase]][0]
+    return meaning_of(label) if label else NO_MEANING
+
+
+_WORD_OF_STEM = """
+    hlth:health diag:diagnosis illn:illness educ:education schl:school occup:occupation emplo:employment
+    popul:population resid:residence ethn:ethnicity citiz:citizenship natio:nationality marit:marital
+    relig:religion polit:politics salar:salary incom:income einkomm:income
+"""
+_STEMS = dict(pair.split(":") for pair in _WORD_OF_STEM.split())
+"""Beginnings that no other common word has, and the word that they stand for."""
+_WHOLE_NAMES = frozenset(("name", "names", "nom", "noms", "nombre", "nombres"))
+_PERSON_NAME = Meaning("a person's name", "identifier")
+
+
+def _read_meanings(text: str) -> list[tuple[Meaning, list[str]]]:
+    found: list[tuple[Meaning, list[str]]] = []
+    for line in text.splitlines():
+        if line.startswith(" "):
+            found[-1][1].extend(line.split())
+        elif line and not line.startswith("#"):
+            role, _, about = line.partition(": ")
+            found.append((Meaning(about, cast(Role, role.rstrip("?")), not role.endswith("?")), []))
+    return found
+
+
+_MEANINGS = _read_meanings(Path(__file__).with_name("names.txt").read_text(encoding="utf-8"))
+_RANK_OF_PHRASE = {
+    phrase: rank for rank, (_, phrases) in reversed(list(enumerate(_MEANINGS))) for phrase in phrases
+}

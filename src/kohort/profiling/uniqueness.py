@@ -145,8 +145,6 @@ def share(part: int | np.integer, whole: int) -> float:
 # Classes are halved at the median of their widest column until they would fall below k (as in Mondrian,
 # LeFevre et al., 2006). The search that makes the release does better, but a column that costs much here
 # costs much there.
-
-
 _K = 10
 _LOOKED_AT = 2_000
 _NAMED = 5

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -46,12 +46,13 @@ class Artefact:
 
     name     its keyword in `Release.write` and, with dashes, its option on the command line
     private  whether only its owner may read it
+    is_folder  whether it is a folder of files, which is made for it
     spark    whether a release on a cluster can have it
     names_original  whether it needs the hash of the original's file
     """
 
     name = help = ""
-    private = spark = names_original = False
+    private = spark = names_original = is_folder = False
 
     path: Path
 
@@ -73,16 +74,6 @@ class Artefact:
     def reads(self) -> list[Path | None]:
         """What is read for it, which is never written."""
         return []
-
-    @property
-    def folder(self) -> Path | None:
-        """The folder that is made for it."""
-        return None
-
-    @property
-    def secret(self) -> bytes | None:
-        """The secret of the commitment to the original that it brings."""
-        return None
 
     @property
     def values_note(self) -> str:
@@ -235,7 +226,7 @@ class MapsFile(Artefact):
     def write(self, release: Release, draft_of: Drafts, known: Mapping[str, Any]) -> None:
         from kohort.io.maps import write_maps
 
-        write_maps(release.value_maps(release.origin.spec_sha256), draft_of[self.path])
+        write_maps(release.value_maps(), draft_of[self.path])
 
 
 @dataclass(frozen=True)
@@ -262,10 +253,6 @@ class SaltFile(Artefact):
     @property
     def reads(self) -> list[Path | None]:
         return [self.salt.read_from]
-
-    @property
-    def secret(self) -> bytes | None:
-        return self.salt.value
 
     def new(self, request: Statement) -> list[Path]:
         return self.written
@@ -315,9 +302,8 @@ class ProofFile(Artefact):
         proof_file_of(release).write(draft_of[self.path])
 
 
-def _known_levels(levels: str) -> None:
-    allowed = ("all", "above")
-    if levels not in allowed:
+def _check_levels(levels: str) -> None:
+    if levels not in (allowed := ("all", "above")):
         raise InputError(f"Unknown hierarchy levels {levels!r}. {did_you_mean(levels, allowed)}")
 
 
@@ -327,20 +313,17 @@ class HierarchyFolder(Artefact):
 
     name = "hierarchies"
     help = "Also write the hierarchies to this folder, to explain the labels. They list values of the data."
+    is_folder = True
     levels: Annotated[
         str,
         Said(
             "hierarchy_levels",
             "What --hierarchies writes: all, or above (only what is above the values).",
-            _known_levels,
+            _check_levels,
             beside="says what --hierarchies writes: add --hierarchies with the folder.",
         ),
     ] = "all"
     force: Annotated[bool, Said("force", "Replace hierarchy files that already exist.")] = False
-
-    @property
-    def folder(self) -> Path:
-        return self.path
 
     @property
     def values_note(self) -> str:
@@ -349,7 +332,9 @@ class HierarchyFolder(Artefact):
         return "keep it with the original. --hierarchy-levels above leaves them out."
 
     def files(self, request: Statement) -> list[Path]:
-        return list(self._files(request).values())
+        from kohort.release.beside import columns_with_files, hierarchy_files
+
+        return list(hierarchy_files(self.path, columns_with_files(request)).values())
 
     def files_of(self, release: Release) -> list[Path]:
         return list(self._trees(release))
@@ -363,17 +348,11 @@ class HierarchyFolder(Artefact):
         for path, tree in self._trees(release).items():
             write_hierarchy(tree, draft_of[path], leaves=self.levels == "all")
 
-    def _files(self, request: Statement) -> dict[str, Path]:
-        """The file of each column that may have a hierarchy."""
-        from kohort.release.beside import columns_with_files, hierarchy_files
-
-        return hierarchy_files(self.path, columns_with_files(request))
-
     def _trees(self, release: Release) -> dict[Path, Any]:
         """The hierarchies by their files."""
-        from kohort.release.beside import hierarchies_of
+        from kohort.release.beside import columns_with_files, hierarchies_of
 
-        files = self._files(release.request)
+        files = dict(zip(columns_with_files(release.request), self.files(release.request)))
         return {files[name]: tree for name, tree in hierarchies_of(release).items()}
 
 
@@ -505,7 +484,7 @@ class ReleaseFiles:
             [*self.target.files, *(path for each in self.artefacts for path in each.files(request))],
             new=[path for each in self.artefacts for path in each.new(request)],
             reads=[source.file if isinstance(source, DatabaseTable) else source for source in reads],
-            folder=next((each.folder for each in self.artefacts if each.folder is not None), None),
+            folder=next((each.path for each in self.artefacts if each.is_folder), None),
             private=[path for each in self.artefacts if each.private for path in each.files(request)],
         )
         found.check()
@@ -521,7 +500,7 @@ class ReleaseFiles:
         paths = [*self.target.files, *(path for each in self.artefacts for path in each.files_of(release))]
         named = any(each.names_original for each in self.artefacts)
         known: dict[str, Any] = {
-            "salt": next((each.secret for each in self.artefacts if each.secret is not None), None),
+            "salt": next((each.salt.value for each in self.artefacts if isinstance(each, SaltFile)), None),
             "making": {**release.origin.making, "release": self.target.name},
             "progress": progress,
         }
@@ -529,8 +508,9 @@ class ReleaseFiles:
             for each in self.artefacts:
                 stack.enter_context(each.held())
             made = stack.enter_context(self.target.tables(release, outputs, paths, progress))
-            known["sha256"] = {"input": release.sha256_of_original() if named else None, **made.sha256}
-            told = release.noted(made.notes)
+            original = release.dataset.sha256() or release.origin.sha256 if named else None
+            known["sha256"] = {"input": original, **made.sha256}
+            told = replace(release, notes=(*release.notes, *made.notes)) if made.notes else release
             facts = told.facts(sha256=known["sha256"], salt=known["salt"])
             for each in self.artefacts:
                 each.write(told, made.draft_of, known)

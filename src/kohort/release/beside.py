@@ -27,12 +27,6 @@ if TYPE_CHECKING:
 _LONGEST_NAME = 200  # bytes; file systems allow 255
 
 
-def columns_with_files(request: Statement) -> list[str]:
-    """The columns that may get a file: it depends on the data whether a column has a hierarchy."""
-    items = [] if request.items is None else [request.items.column]
-    return [*request.roles.having("quasi-identifier"), *items]
-
-
 def hierarchies_of(release: Release) -> dict[str, Hierarchy]:
     """The hierarchy of every quasi-identifier that has one, and of the items."""
     attributes = release.problem.attributes
@@ -42,12 +36,20 @@ def hierarchies_of(release: Release) -> dict[str, Hierarchy]:
     return found
 
 
+def columns_with_files(request: Statement) -> list[str]:
+    """The columns that may get a file: it depends on the data whether a column has a hierarchy."""
+    items = request.roles.having("items")
+    return [*request.roles.having("quasi-identifier"), *items]
+
+
 def hierarchy_files(folder: Path, columns: Iterable[str]) -> dict[str, Path]:
     """The file of each column, named after it; no two share one, not even where case is ignored."""
     found: dict[str, Path] = {}
     taken: set[str] = set()
     for column in columns:
-        stem = name = _file_name(column)
+        # without what a file name cannot hold
+        name = "".join(c if c.isalnum() or c in "-_ " else "_" for c in column).strip() or "column"
+        stem = name = name.encode()[:_LONGEST_NAME].decode(errors="ignore")
         number = 1
         while unicodedata.normalize("NFC", name).casefold() in taken:
             number += 1
@@ -55,12 +57,6 @@ def hierarchy_files(folder: Path, columns: Iterable[str]) -> dict[str, Path]:
         taken.add(unicodedata.normalize("NFC", name).casefold())
         found[column] = folder / f"{name}.csv"
     return found
-
-
-def _file_name(column: str) -> str:
-    """The name of a column, without what a file name cannot hold."""
-    name = "".join(c if c.isalnum() or c in "-_ " else "_" for c in column).strip() or "column"
-    return name.encode()[:_LONGEST_NAME].decode(errors="ignore")
 
 
 def refuse_no_proof(release: Release) -> None:
@@ -88,12 +84,13 @@ def proof_file_of(release: Release) -> ProofFile:
     problem, proof = release.problem, release.recoding.proof
     assert isinstance(proof, PriceProof)
     models = [model for model in problem.models if not isinstance(model, KAnonymity)]
-    charge = proof.charge
-    if charge is not None and proof.model is not None and proof.model.attribute:
-        texts = problem.sensitive[proof.model.attribute].column.texts
-        order = np.argsort(np.array(["" if text is None else text for text in texts], dtype=str))
-        proof = replace(proof, charge=charge[:, order])
-    priced = None if proof.model is None else models.index(proof.model)
+    priced = None
+    if proof.model is not None:
+        priced = models.index(proof.model)
+        if proof.charge is not None and proof.model.attribute:
+            texts = problem.sensitive[proof.model.attribute].column.texts
+            order = np.argsort(np.array(["" if text is None else text for text in texts], dtype=str))
+            proof = replace(proof, charge=proof.charge[:, order])
     return ProofFile(exact_claim(problem), _kept(models), exact_prices(proof), release.original_rows, priced)
 
 

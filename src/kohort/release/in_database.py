@@ -70,9 +70,8 @@ class DatabaseTarget(Target):
             table_draft(self.out, self.events) as table,
             outputs.drafts(files, commit=table.commit) as draft_of,
         ):
-            write_tables(
-                release, [draft.path for draft in table.all], None, progress
-            )  # lists are cells there
+            places = [draft.path for draft in table.all]
+            write_tables(release, places, None, progress)  # lists are cells there
             hashes = [draft.sha256 for draft in table.all]
             yield WrittenTables(draft_of, dict(zip(("output", "events"), hashes)))
             _load(release, table, progress)
@@ -85,26 +84,20 @@ def _load(release: Release, table: TableDraft, progress: Progress | None) -> Non
     release.origin.close()  # a transaction that reads must not be in the way of this one
 
     def verify(written: ReadBack, events: ReadBack | None = None) -> None:
+        """Refuse a table that does not keep the promises, or is not what was verified."""
         if progress is not None:
             progress("verifying the table in the database", 0.5)
-        _verify(release, written, events)
+        names = [name for role in HELD for name in release.roles.having(role) if name in written.schema.names]
+        batches = release.published.in_batches
+        found: Table = BatchTable(written, names) if batches else MemoryTable(written.whole())
+        second = None if events is None else MemoryTable(events.whole())
+        verdict = verify_release(found, release.request, events=second).verdict
+        if not verdict.holds or verdict.records != release.verdict.records:
+            raise InternalError(
+                "The table in the database does not keep the promises of the release. Nothing was written. "
+                "Please report this."
+            )
 
     if progress is not None:
         progress("filling the table in the database", 0.0)
     table.load(relations, verify)
-
-
-def _verify(release: Release, written: ReadBack, events: ReadBack | None) -> None:
-    """Refuse a table that does not keep the promises, or is not what was verified."""
-    if release.published.in_batches:
-        held = [name for role in HELD for name in release.roles.having(role) if name in written.schema.names]
-        found: Table = BatchTable(written, held)
-    else:
-        found = MemoryTable(written.whole())
-    second = None if events is None else MemoryTable(events.whole())
-    verdict = verify_release(found, release.request, events=second).verdict
-    if not verdict.holds or verdict.records != release.verdict.records:
-        raise InternalError(
-            "The table in the database does not keep the promises of the release. Nothing was written. "
-            "Please report this."
-        )

@@ -89,8 +89,7 @@ class ClusterTarget(Target):
         with outputs.drafts(files) as draft_of, _draft(spark, self.out) as draft:
             _write_records(release, draft)
             release.seconds["write"] = time.perf_counter() - start
-            hashes = {"output": _sha256_of_folder(spark, draft)}
-            yield WrittenTables(draft_of, hashes, (WHAT_IS_HASHED,))
+            yield WrittenTables(draft_of, {"output": _sha256_of_folder(spark, draft)}, (WHAT_IS_HASHED,))
 
 
 def _write_records(release: Release, draft: str) -> None:

@@ -14,11 +14,12 @@ from kohort.errors import InputError
 from kohort.files.atomic import Outputs
 from kohort.io.data_files import read_data, refuse_options_of_files, table_of
 from kohort.io.databases import DatabaseTable, is_url
-from kohort.io.read_spec import files_of, parse_spec, read_spec
+from kohort.io.read_spec import files_of, read_spec
 from kohort.io.tables import bytes_in_memory, hold, open_in_batches
 from kohort.job.public import sha256_of_files
 from kohort.statement import Statement
 from kohort.statement.columns import hierarchy_of
+from kohort.statement.from_yaml import from_yaml
 from kohort.statement.items import BasketShape
 from kohort.statement.words import File
 from kohort.tables.batches import BatchTable
@@ -62,7 +63,7 @@ class Origin:
 def spec_and_folder(spec: str | Path | Mapping[str, Any]) -> tuple[Statement, Path]:
     """The spec, and the folder where the files that it names are."""
     if isinstance(spec, Mapping):
-        return parse_spec(spec), Path()
+        return from_yaml(spec), Path()
     return read_spec(spec), Path(spec).parent
 
 
@@ -118,16 +119,15 @@ def original_of(
     progress: Progress | None = None,
 ) -> Source:
     """The original of a release: a dataframe, what a path names, or a table of Spark's."""
-    if (there := SparkData.of(data)) is not None:
-        return open_on_spark(there, request, header=header)
-    if is_named(data):
-        data, reading = as_named(data, {"header": header})
-        return open_original(data, request, shape, progress=progress, **reading)
-    return opened(data, header=header)
+    there = SparkData.of(data)
+    if there is None and not is_named(data):
+        return opened(data, header=header)
+    data, reading = as_named(there or data, {"header": header})
+    return open_original(data, request, shape, progress=progress, **reading)
 
 
 def open_original(
-    path: str | Path | DatabaseTable,
+    path: str | Path | DatabaseTable | SparkData,
     request: Statement,
     shape: BasketShape | None = None,
     *,
@@ -137,12 +137,18 @@ def open_original(
     """Read the file of an original, for a request; `reading` holds the options of `read_table`.
 
     A small one is read into memory, a large one in batches. Where batches are not possible for what is asked,
-    it is read into memory all the same, and a note says why.
+    it is read into memory all the same, and a note says why. What a cluster cannot do is refused before Spark
+    starts.
     """
     if isinstance(path, DatabaseTable):
         return _open_database(path, request, shape, progress, reading)
-    if request.engine == "spark":
-        return open_on_spark(SparkData(path), request, **reading)
+    if isinstance(path, SparkData) or request.engine == "spark":
+        from kohort.job.spark.prepare import refuse_on_spark
+
+        refuse_on_spark(request)
+        if given := [name for name, value in reading.items() if value is not None]:
+            raise InputError(f"Spark reads files by itself: leave out {', '.join(map(repr, given))}.")
+        return Source.of((path if isinstance(path, SparkData) else SparkData(path)).table())
     if is_url(path):
         raise InputError("This is the URL of a database: name a table or a query of it, by ko.database(...).")
     large = "" if shape else too_large_to_hold(bytes_in_memory(path))
@@ -157,16 +163,6 @@ def open_original(
     note = f"The file was read in batches, because {large}. Only what is searched or protected was held."
     columns = columns_to_read(request, opened.schema.names)
     return hold(opened, *columns, _seen(progress, opened.expected)).noting(note)
-
-
-def open_on_spark(data: SparkData, request: Statement, **reading: Any) -> Source:
-    """The table that Spark is to read; what a cluster cannot do is refused before it starts."""
-    from kohort.job.spark.prepare import refuse_on_spark
-
-    refuse_on_spark(request)
-    if given := [name for name, value in reading.items() if value is not None]:
-        raise InputError(f"Spark reads files by itself: leave out {', '.join(map(repr, given))}.")
-    return Source.of(data.table())
 
 
 def _open_database(

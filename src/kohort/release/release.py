@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +17,7 @@ from kohort.io.databases import DatabaseTable
 from kohort.job.columns import ItemsPart
 from kohort.job.figures import gap_to
 from kohort.job.order import PublishedOrder
-from kohort.job.public import HoldsOriginal, committed, public_version
+from kohort.job.public import HoldsOriginal, committed, public_version, release_facts
 from kohort.job.publish import Published
 from kohort.job.two_files import OneFile, TwoFiles
 from kohort.problem.problem import Problem
@@ -33,7 +33,6 @@ from kohort.release.artefacts import (
     ReportFile,
     wanted,
 )
-from kohort.release.facts import release_facts
 from kohort.release.origin import Origin
 from kohort.statement import Statement
 from kohort.tables.table import Table
@@ -74,10 +73,6 @@ class Release(HoldsOriginal):
     order     what the order in which the records are published gives away
     tied      its place among all releases of the same people
     origin    the files that it was made from
-
-    `bound` is a lower bound on the least possible value of the chosen cost that was proven again, or None;
-    `solver_bound` one that a solver or the search gives, where it is higher: nothing checked it. `guarantee`
-    is the approximation factor of this run, or None.
     """
 
     _instead = (
@@ -107,19 +102,9 @@ class Release(HoldsOriginal):
     cut_by_time: bool = False
 
     @property
-    def rows(self) -> np.ndarray:
-        """Per published record the number of its original."""
-        return self.published.rows
-
-    @property
     def files(self) -> OneFile | TwoFiles:
         """The table, or the two that were joined for it."""
         return self.published.files
-
-    @property
-    def counterfeits(self) -> int:
-        """How many of the published records are nobody's."""
-        return self.published.counterfeits
 
     @property
     def table(self) -> Any:
@@ -136,11 +121,6 @@ class Release(HoldsOriginal):
         """The published table in Arrow, with dictionaries where values repeat; two tables are joined."""
         return self.published.arrow
 
-    @property
-    def shown(self) -> Table:
-        """The published table in codes; two tables are joined."""
-        return self.published.shown
-
     @cached_property
     def _native(self) -> tuple[Any, ...]:
         return self.files.native(self.published)
@@ -151,26 +131,16 @@ class Release(HoldsOriginal):
 
         Of a table on a cluster, they are counts, and where to count.
         """
-        if not self.dataset.in_one_place:
-            from kohort.job.spark.sides import counted_sides
-
-            return counted_sides(self)
-        from kohort.job.sides import before_after
-
-        return before_after(self)
-
-    @property
-    def published_names(self) -> Sequence[str]:
-        return self.published.names
+        if self.dataset.in_one_place:
+            from kohort.job.sides import before_after as read
+        else:
+            from kohort.job.spark.sides import counted_sides as read
+        return read(self)
 
     @property
     def cost(self) -> float:
         """The value of the cost that was asked for."""
-        return self.loss[self.cost_name]
-
-    @property
-    def cost_name(self) -> str:
-        return self.problem.cost.name
+        return self.loss[self.problem.cost.name]
 
     @property
     def bound(self) -> float | None:
@@ -217,7 +187,7 @@ class Release(HoldsOriginal):
         return (
             f"<Release of {counted(self.dataset.n_records, 'record')} in "
             f"{counted(self.verdict.classes, 'class', 'classes')}: "
-            f"{promises}; {self.cost_name} {self.cost:.4g}>"
+            f"{promises}; {self.problem.cost.name} {self.cost:.4g}>"
         )
 
     def facts(
@@ -273,12 +243,12 @@ class Release(HoldsOriginal):
 
         return notebook_page(self)
 
-    def value_maps(self, spec_sha256: str | None = None) -> Maps:
+    def value_maps(self) -> Maps:
         """The maps of every value; refused unless a value is published alike wherever it occurs."""
         from kohort.job.maps import maps_of
 
         maps = maps_of(self.request, self.problem, self.recoding, algorithm=self.algorithm)
-        return replace(maps, spec_sha256=spec_sha256)
+        return replace(maps, spec_sha256=self.origin.spec_sha256)
 
     def as_numbers(self, column: str, how: How = "midpoint", *, star: Star = "missing", seed: int = 0) -> Any:
         """A published column as numbers or times to compute with; see `ko.as_numbers` for the arguments.
@@ -444,14 +414,6 @@ class Release(HoldsOriginal):
         with Outputs(paths, reads=[*reads, *artefact.reads], private=private).drafts() as draft_of:
             return artefact.write(self, draft_of, {"making": self.origin.making, **known})
 
-    def sha256_of_original(self) -> str | None:
-        """The SHA-256 of the original's file; None for a dataframe."""
-        return self.dataset.sha256() or self.origin.sha256
-
     def close(self) -> None:
         """Give up what a cluster holds of the release and of its original; `table` is gone there then."""
         self.published.close()
-
-    def noted(self, notes: tuple[str, ...]) -> Release:
-        """The release with more notes."""
-        return replace(self, notes=(*self.notes, *notes)) if notes else self

@@ -17,12 +17,12 @@ from kohort.algorithms import Progress
 from kohort.data.formulas import unescaped
 from kohort.errors import InputError, UnsupportedError
 from kohort.files.atomic import Outputs
-from kohort.io.data_files import read_basket_file, write_data, write_data_slices
+from kohort.io.data_files import read_basket_file, write_data
 from kohort.io.databases import DatabaseTable, is_url
 from kohort.io.formats import Format, format_of
 from kohort.io.formats.fitting import Slices, rows_per_slice
 from kohort.io.source_file import plain_suffix
-from kohort.io.tables import open_in_batches, read_table, writes_slices
+from kohort.io.tables import open_in_batches, read_table, write_slices, writes_slices
 from kohort.statement import Statement
 from kohort.statement.items import BASKETS, BasketShape
 from kohort.verification import WrittenCheck
@@ -69,7 +69,7 @@ class Target:
 
     def refuse(self, request: Statement, shape: BasketShape | None, artefacts: Sequence[Artefact]) -> None:
         """Refuse what does not go with this place: one for two tables, two for one."""
-        if (request.events is None) != (self.events is None):
+        if bool(request.events) == (self.events is None):
             raise InputError(
                 "A release of people and events is two files: name that of the events, too (--events-out, in "
                 "Python: write(out, events=...))."
@@ -138,12 +138,9 @@ def write_tables(
         from kohort.job.streaming import published_slices
 
         options["delimiter"] = delimiters[0]
-        with published_slices(release.published, rows_per_slice, out.parent, progress) as (
-            schema,
-            tables,
-            check,
-        ):
-            write_data_slices(Slices(schema, tables), out, **options)
+        with published_slices(release.published, rows_per_slice, out.parent, progress) as made:
+            schema, tables, check = made
+            write_slices(Slices(schema, tables), out, **options)
         hashes = [check_file(check.of_written, out, **options)]
     else:
         for table, path, delimiter in zip(release.published.parted, places, delimiters):
@@ -164,19 +161,17 @@ def write_verified(
         return check_file(partial(WrittenCheck.of, table), path, delimiter=delimiter, formulas=formulas)
     with _readable(path):
         found = read_basket_file(path, shape, header=None if shape.id is None else True)
-    baskets = pa.table({BASKETS: _in_file(table[BASKETS], shape)})
-    check = WrittenCheck.of(baskets, f"the {path.suffix} file", holds_all=False)
+    # missing baskets are empty there, and a long table lacks those that are empty
+    baskets = table[BASKETS]
+    full = pc.greater(pc.fill_null(pc.list_value_length(baskets), 0), 0)
+    if shape.id is None:
+        baskets = pc.if_else(full, baskets, pa.scalar([], baskets.type))
+    else:
+        baskets = baskets.filter(full)
+    check = WrittenCheck.of(pa.table({BASKETS: baskets}), f"the {path.suffix} file", holds_all=False)
     check.compare(found.table)
     check.finish()
     return found.sha256
-
-
-def _in_file(baskets: pa.ChunkedArray, shape: BasketShape) -> pa.ChunkedArray:
-    """Baskets as a file has them: missing ones are empty, and a long table lacks those that are empty."""
-    full = pc.greater(pc.fill_null(pc.list_value_length(baskets), 0), 0)
-    if shape.id is not None:
-        return baskets.filter(full)
-    return pc.if_else(full, baskets, pa.scalar([], baskets.type))
 
 
 def check_file(

@@ -194,9 +194,9 @@ _SCALES: dict[str, Scale] = {"integer": "integer", "float": "float", "date": "da
 
 def published_numbers(release: Release, name: str, how: How, *, star: Star, seed: int) -> Any:
     """A published column as numbers or times, of the kind of dataframe that the release is."""
-    if name not in release.published_names:
+    if name not in release.published.names:
         raise InputError(
-            f"The release has no column {name!r}. {did_you_mean(str(name), release.published_names)}"
+            f"The release has no column {name!r}. {did_you_mean(str(name), release.published.names)}"
         )
     of_events = name in release.files.columns_of_events
     table = nw.from_native(release.events if of_events else release.table, eager_only=True)

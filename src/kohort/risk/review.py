@@ -112,7 +112,7 @@ def review_release(
     found = [promises, *(due_date(recipient, on) for recipient in request.recipients)]
     if not request.recipients:
         found.append(Check("recipients", None, "The spec names no recipient, so no date of review is known."))
-    if request.linked_by is None and request.roles.having("quasi-identifier"):
+    if not request.linked and request.roles.having("quasi-identifier"):
         found += [_recipient_limits(published, request, recipient) for recipient in request.recipients]
         if population is not None:
             found += _in_population(published, request, population, original)

@@ -58,13 +58,9 @@ class Recipient:
             raise InputError(f"The purpose of the recipient {self.name!r} must be text.")
 
     def to_dict(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "purpose": self.purpose,
-            "knows": None if self.knows is None else list(self.knows),
-            "controls": list(self.controls),
-            "review": None if self.review is None else self.review.isoformat(),
-        }
+        knows, review = self.knows and list(self.knows), self.review and self.review.isoformat()
+        said = {"name": self.name, "purpose": self.purpose, "knows": knows}
+        return said | {"controls": list(self.controls), "review": review}
 
 
 def check_recipients(recipients: Sequence[Recipient], quasi_identifiers: Sequence[str]) -> None:

@@ -146,14 +146,13 @@ def columns_of(roles: Mapping[str, Any], **given: Mapping[str, Any]) -> dict[str
             if name not in parts or (key in _WHAT and value is not None):
                 _refuse_for_others(key, name, roles.get(name))
             parts[name][key] = _treated(name, value) if key == "treatment" else value
-    return {name: _column(name, part) for name, part in parts.items()}
-
-
-def _column(name: str, part: Mapping[str, Any]) -> Column:
-    try:
-        return Column(**part)
-    except InputError as error:
-        raise InputError(f"Column {name!r}: {error}") from None
+    found = {}
+    for name, part in parts.items():
+        try:
+            found[name] = Column(**part)
+        except InputError as error:
+            raise InputError(f"Column {name!r}: {error}") from None
+    return found
 
 
 def _treated(name: str, how: Any) -> Any:
@@ -178,14 +177,14 @@ def texts_in_order(name: str, values: Any) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class EventsAsked:
-    """A table of events, several for each person, that is published beside the table of people.
+    """A table of events, several for each person, beside the table of people; `EventsAsked()`: there is none.
 
     key      the column that both tables have: whose record it is
     columns  the columns of the events that have a role; None: not said, a column is found in either table
     orphans  what becomes of events whose person is not in the table of people
     """
 
-    key: str
+    key: str = ""
     columns: tuple[str, ...] | None = None
     orphans: Annotated[
         Literal["error", "drop"], Option("events of people who are not in the table of people")
@@ -193,6 +192,10 @@ class EventsAsked:
 
     def __post_init__(self) -> None:
         check_parameters(self, say="The {name!r} of events")
+
+    def __bool__(self) -> bool:
+        """Whether there are events."""
+        return self.key != ""
 
     def refuse_wrong_columns(
         self, people: Sequence[str], events: Sequence[str], roles: Roles, items: str | None

@@ -130,19 +130,15 @@ def _columns(
         for name, words in columns.items() if isinstance(columns, Mapping) else ():
             if isinstance(words, ColumnWords):
                 for key, value in words.said.items():
-                    said[key][name] = _as_column_has_it(key, name, value)
+                    said[key][name] = texts_in_order(name, value) if key == "order" else value
+                if "hierarchy" in words.said:
+                    said["hierarchy"][name] = hierarchy_of(words.said["hierarchy"])
             elif role != "quasi-identifier":
                 said["treatment"][name] = words
     found = columns_of(_roles(named), **said)
     if items is not None:
         found[items.column] = Column("items", **{key: getattr(items, key) for key in OF_ITEMS})
     return found
-
-
-def _as_column_has_it(key: str, name: str, value: Any) -> Any:
-    if key == "hierarchy":
-        return hierarchy_of(value)
-    return texts_in_order(name, value) if key == "order" else value
 
 
 def _approval(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -176,12 +172,12 @@ def _slot(history: Any) -> str | None:
     )
 
 
-def _events(given: Mapping[str, Any]) -> EventsAsked | None:
+def _events(given: Mapping[str, Any]) -> EventsAsked:
     """What is asked of a table of events, where there is one."""
     if given["events"] is None:
         if given["orphans"] != "error":
             raise InputError("'orphans' is about a table of events: give events=, or leave it out.")
-        return None
+        return EventsAsked()
     keys = _names(given["person"] or ())
     if len(keys) != 1:
         raise InputError("Name the column that people and events both have: person='patient'.")
@@ -228,11 +224,11 @@ def hierarchies_by_column(
     if not names:
         raise InputError("Name the quasi_identifiers: the columns that others may know.")
     given = quasi_identifiers if isinstance(quasi_identifiers, Mapping) else dict.fromkeys(names)
-    return {name: _tree(given[name]) for name in names}
-
-
-def _tree(source: Any) -> Any:
-    return hierarchy_of(source.said.get("hierarchy") if isinstance(source, ColumnWords) else source)
+    sources = ((name, given[name]) for name in names)
+    return {
+        name: hierarchy_of(of.said.get("hierarchy") if isinstance(of, ColumnWords) else of)
+        for name, of in sources
+    }
 
 
 def _promises(privacy: Sequence[Promise] | Promise, k: int | None) -> tuple[Promise, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Annotated, Any
 
@@ -109,8 +110,10 @@ def read_written(content: Any, *, name: str = "spec", lines: Mapping[Where, int]
     found: dict[str, Any] = {}
     for key, declared in OPTION_KEYS.items():
         if key in content:
-            found[key] = reader.told((key,), lambda key=key, d=declared: d.check_written(content[key]))  # type: ignore[misc]
-    found["algorithm"] = _algorithm(reader, content, found)
+            found[key] = reader.told((key,), partial(declared.check_written, content[key]))
+    if name := found.get("algorithm", OPTION_KEYS["algorithm"].default):
+        make = partial(_with_parameters, name, content.get("parameters") or {})
+        found["algorithm"] = reader.told(("parameters",), make)
     found |= _parts(
         reader, {key: value for key, value in content.items() if key in PARTS and value is not None}
     )
@@ -123,7 +126,9 @@ def read_written(content: Any, *, name: str = "spec", lines: Mapping[Where, int]
 
 def _parts(reader: Reader, content: Mapping[str, Any]) -> dict[str, Any]:
     """What the keys with parts of their own say."""
-    found: dict[str, Any] = {"columns": _columns(reader, content.get("attributes", {}), ("attributes",))}
+    found: dict[str, Any] = {
+        "columns": reader.parts(content.get("attributes", {}), ("attributes",), partial(reader.part, Column))
+    }
     if "history" in content:
         history = reader.part(History, content["history"], ("history",))
         found["slot"] = history and history.slot
@@ -134,20 +139,13 @@ def _parts(reader: Reader, content: Mapping[str, Any]) -> dict[str, Any]:
     if "weights" in content:
         _weigh(reader, content["weights"], found["columns"])
     if "recipients" in content:
-        found["recipients"] = reader.entries(
-            content["recipients"],
-            ("recipients",),
-            lambda part, at: reader.part(Recipient, part, at, checked=False),
-        )
+        read = partial(reader.part, Recipient, checked=False)
+        found["recipients"] = reader.entries(content["recipients"], ("recipients",), read)
     if "context" in content:
         found["context"] = reader.told(("context",), lambda: read_context(content["context"]))
     if "utility" in content:
         found["utility"] = reader.part(Analyses, content["utility"], ("utility",), checked=False)
     return found
-
-
-def _columns(reader: Reader, content: Any, where: Where) -> dict[str, Column]:
-    return reader.parts(content, where, lambda part, at: reader.part(Column, part, at))
 
 
 def _weigh(reader: Reader, content: Any, columns: dict[str, Column]) -> None:
@@ -157,15 +155,10 @@ def _weigh(reader: Reader, content: Any, columns: dict[str, Column]) -> None:
     for name, weight in content.items():
         if not fits(weight, float):
             reader.refuse(("weights", name), f"this must be a number. Got {shown(weight)}.")
+        elif name in columns:
+            columns[name] = replace(columns[name], weight=weight)
         else:
-            columns |= _weighed(reader, name, weight, columns)
-
-
-def _weighed(reader: Reader, name: str, weight: float, columns: dict[str, Column]) -> dict[str, Column]:
-    if name not in columns:
-        reader.told(("weights", name), lambda: columns_of({}, weight={name: weight}))
-        return {}
-    return {name: replace(columns[name], weight=weight)}
+            reader.told(("weights", name), partial(columns_of, {}, weight={name: weight}))
 
 
 def _events(reader: Reader, content: Any, columns: dict[str, Column]) -> dict[str, Any]:
@@ -175,7 +168,7 @@ def _events(reader: Reader, content: Any, columns: dict[str, Column]) -> dict[st
     if part is None:
         return {}
     if part.items is None:
-        own = _columns(reader, part.attributes, (*where, "attributes"))
+        own = reader.parts(part.attributes, (*where, "attributes"), partial(reader.part, Column))
     else:
         own = {part.items: Column("items", part.hierarchy, suppress=part.suppress)}
     if both := sorted(set(columns) & set(own)):
@@ -195,14 +188,6 @@ def _baskets(reader: Reader, content: Any, columns: dict[str, Column]) -> dict[s
     column = Column("items", part.hierarchy, multiset=part.multiset, suppress=part.suppress)
     shape = reader.told(("items",), lambda: BasketShape(part.separator, part.id, part.item))
     return {"columns": {**columns, BASKETS: column}, "shape": shape}
-
-
-def _algorithm(reader: Reader, content: Mapping[str, Any], found: Mapping[str, Any]) -> Any:
-    """The algorithm, with its parameters."""
-    name, parameters = found.get("algorithm", OPTION_KEYS["algorithm"].default), content.get("parameters")
-    if name is None:
-        return None
-    return reader.told(("parameters",), lambda: _with_parameters(name, parameters or {}))
 
 
 def _with_parameters(name: str, parameters: Any) -> Algorithm | ItemsAlgorithm:
@@ -238,9 +223,7 @@ def _with_person(attributes: Any, person: str) -> Any:
     """The columns with this one as the person; the one that the spec names instead is dropped."""
     if not isinstance(attributes, Mapping):
         return attributes
-    role = {
-        name: part.get("role") if isinstance(part, Mapping) else None for name, part in attributes.items()
-    }
+    role = {n: part.get("role") if isinstance(part, Mapping) else None for n, part in attributes.items()}
     if role.get(person) not in (None, "identifier", "person"):
         raise InputError(
             f"Column {person!r} has two roles: {role[person]} in the spec, and person. Give it one."

@@ -49,6 +49,10 @@ class Items:
         for name, declared in options_of(Items).items():
             declared.check(getattr(self, name))
 
+    def __bool__(self) -> bool:
+        """Whether there is such a column."""
+        return self.column != ""
+
 
 OF_ITEMS = ("hierarchy", "separator", "multiset", "suppress")
 """What is said of items as of a column that has the role."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from kohort.errors import InputError
@@ -84,28 +85,20 @@ def read_privacy(reader: Reader, content: Any) -> Privacy:
     where = ("privacy",)
     if not reader.is_mapping(content, where, PRIVACY_KEYS):
         return Privacy({}, (), ())
-    for name, check in _NUMBERS.items():
-        if content.get(name) is not None:
-            reader.told((*where, name), lambda check=check, name=name: check(content[name]))  # type: ignore[misc]
+    numbers = {name: content[name] for name in _NUMBERS if content.get(name) is not None}
+    for name, number in numbers.items():
+        reader.told((*where, name), partial(_NUMBERS[name], number))
     models: list[Any] = []
     for key, kind in MODEL_KEYS.items():
-        given = content.get(key, [])
-        models += (
-            reader.entries(given, (*where, key), lambda part, at, kind=kind: _entry(reader, kind, part, at))  # type: ignore[misc]
-            if isinstance(given, list)
-            else [_entry(reader, kind, given, (*where, key))]
-        )
+        given, read = content.get(key, []), partial(reader.part, kind, checked=False)
+        listed = isinstance(given, list)
+        models += reader.entries(given, (*where, key), read) if listed else [read(given, (*where, key))]
     items = [
         reader.part(kind, content[key], (*where, key), checked=False, without=["m"], m=1)
         for key, kind in _INFERENCE.items()
         if content.get(key) is not None
     ]
-    numbers = {name: content[name] for name in _NUMBERS if content.get(name) is not None}
     return Privacy(numbers, tuple(models), tuple(items))
-
-
-def _entry(reader: Reader, kind: Any, part: Any, where: tuple[Any, ...]) -> Any:
-    return reader.part(kind, part, where, checked=False)
 
 
 def with_k(promises: tuple[Promise, ...], k: int) -> tuple[Promise, ...]:

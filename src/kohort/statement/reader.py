@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
+from functools import partial
 from typing import Annotated, Any, get_args, get_origin
 
 from kohort.errors import InputError, did_you_mean
@@ -47,16 +48,17 @@ class Reader:
         without  fields that the file does not hold
         more     their values
         """
-        known = [name for name in annotations_of(kind) if name not in without]
+        known = {name: of for name, of in annotations_of(kind).items() if name not in without}
         if not self.is_mapping(content, where, known):
             return None
         before, values = len(self.problems), {}
-        for key, annotation in annotations_of(kind).items():
-            if key in known and content.get(key) is not None:
+        for key, annotation in known.items():
+            if content.get(key) is not None:
                 kept = annotation if checked else _written(annotation)
                 values[key] = self.value(content[key], kept, (*where, key))
         for each in fields(kind):
-            if each.name in known and content.get(each.name) is None and _is_required(each):
+            is_required = each.default is MISSING and each.default_factory is MISSING
+            if is_required and each.name in known and content.get(each.name) is None:
                 self.refuse((*where, each.name), "this key is missing.")
         if len(self.problems) > before:
             return None
@@ -71,7 +73,8 @@ class Reader:
             if not isinstance(key, str):
                 self.refuse((*where, str(key)), "this must be text: put it in quotes.")
             elif known is not None and key not in known:
-                self.unknown((*where, key), known)
+                dotted = ".".join(map(str, (*where, key)))
+                self._add((*where, key), f"unknown key {dotted!r}. {did_you_mean(key, known)}")
         return True
 
     def parts(self, content: Any, where: Where, read: Callable[[Any, Where], Any]) -> dict[str, Any]:
@@ -91,9 +94,9 @@ class Reader:
 
     def value(self, given: Any, annotation: Any, where: Where) -> Any:
         """The value, if it is what an annotation says."""
-        read = next((mark.read for mark in _marks(annotation) if isinstance(mark, As)), None)
-        if read is not None:
-            return self.told(where, lambda: read(given))
+        for mark in getattr(annotation, "__metadata__", ()):
+            if isinstance(mark, As):
+                return self.told(where, partial(mark.read, given))
         if not fits(given, annotation):
             self.refuse(where, f"this must be {wanted(annotation)}. Got {shown(given)}.")
         return given
@@ -106,34 +109,20 @@ class Reader:
             self.refuse(where, str(error))
             return None
 
-    def unknown(self, where: Where, known: Iterable[str]) -> None:
-        """Refuse a key that is not known."""
-        dotted = ".".join(map(str, where))
-        self._add(where, f"unknown key {dotted!r}. {did_you_mean(str(where[-1]), known)}")
-
     def refuse(self, where: Where, words: str) -> None:
         """Note what is wrong at this place."""
         self._add(where, f"{'.'.join(map(str, where))}: {words}")
 
     def _add(self, where: Where, words: str) -> None:
         line = next((self.lines[where[:n]] for n in range(len(where), 0, -1) if where[:n] in self.lines), 0)
-        self.problems.append(
-            (line, f"{self.name}: {words}" if not line else f"{self.name}, line {line}: {words}")
-        )
+        place = f", line {line}" if line else ""
+        self.problems.append((line, f"{self.name}{place}: {words}"))
 
     def raise_problems(self) -> None:
         """Raise InputError that tells all that is wrong, in the order of the lines."""
         if self.problems:
             in_order = sorted(self.problems, key=lambda problem: problem[0])
             raise InputError("\n".join(dict.fromkeys(words for _, words in in_order)))
-
-
-def _marks(annotation: Any) -> tuple[Any, ...]:
-    return get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
-
-
-def _is_required(each: Any) -> bool:
-    return each.default is MISSING and each.default_factory is MISSING
 
 
 def _written(annotation: Any) -> Any:

@@ -10,7 +10,7 @@ from kohort.data.hierarchies.categories import Mask
 from kohort.data.hierarchies.intervals import Quantiles
 from kohort.data.hierarchies.orders import ByFrequency, Order
 from kohort.errors import InputError, KohortError, UnsupportedError
-from kohort.problem.promises import Model, RiskLimit
+from kohort.problem.promises import RiskLimit
 from kohort.problem.roles import Role
 from kohort.statement.approval import check_recipients
 from kohort.statement.columns import refuse_for_other_roles, wrong_join
@@ -35,21 +35,21 @@ def refuse_what_does_not_go_together(asked: Statement) -> None:
 
 def _of_events(asked: Statement) -> Iterator[KohortError]:
     """The key of two tables has a role and a treatment: a pseudonym, which links their records."""
-    if asked.events is None:
+    if not asked.events:
         return
     key = asked.events.key
     column = asked.columns.get(key)
-    if column is not None and column.role not in ("person", "identifier"):
+    if column and column.role not in ("person", "identifier"):
         yield InputError(
             f"{key!r} is the key of the events and has the role {column.role}. Give it the role person, or "
             "none."
         )
-    if column is not None and column.how not in ("", "pseudonym"):
+    if column and column.how not in ("", "pseudonym"):
         yield InputError(
             f"{key!r} is the key of the events, which links the two tables: it is published as a pseudonym. "
             "Leave its treatment out."
         )
-    if asked.roles.only("household") is not None:
+    if asked.roles.having("household"):
         yield UnsupportedError("Two tables are linked by person, not by household. Leave that role out.")
 
 
@@ -57,7 +57,7 @@ def _of_columns(asked: Statement) -> Iterator[KohortError]:
     for name in asked.joins:
         if asked.treatments.get(name) != "pseudonym":
             yield wrong_join(name)
-    if asked.linked_by is not None and asked.publish:
+    if asked.linked and asked.publish:
         yield UnsupportedError("Linked records publish intervals. Leave out 'publish'.")
 
 
@@ -68,13 +68,13 @@ def _of_items(asked: Statement) -> Iterator[KohortError]:
             f"{len(named)} columns have the role items; one is possible. Put all items into one column, or "
             "drop the others with the role identifier."
         )
-    if named and asked.km is None:
+    if named and not asked.km:
         yield InputError(
             f"Column {named[0]!r} has the role items, but nothing is promised about it. Say how many items "
             "others may know, such as privacy: {k: 5, m: 2}, or drop it with the role identifier."
         )
     about = asked.km or asked.confidence
-    if about is not None and not named:
+    if about and not named:
         yield InputError(f"{about.spec_key!r} is about a column of items, but no column has the role items.")
     protected = asked.confidence and asked.confidence.attribute
     if protected and asked.roles.of.get(protected) != "sensitive":
@@ -84,13 +84,13 @@ def _of_items(asked: Statement) -> Iterator[KohortError]:
         )
     if named and asked.suppression > 0:
         yield UnsupportedError("A table with items cannot withhold records. Set suppression: 0.")
-    if asked.shape is not None and asked.formulas == "escape":
+    if asked.shape and asked.formulas == "escape":
         yield UnsupportedError(
             "formulas: escape is for tables; a file of baskets is written as it is. Leave it out."
         )
-    if asked.shape is not None and asked.events is not None:
+    if asked.shape and asked.events:
         yield InputError("A file of baskets has no events beside it. Leave out 'items' or 'events'.")
-    if asked.shape is not None and len(asked.columns) > 1:
+    if asked.shape and len(asked.columns) > 1:
         yield InputError(
             "'items' is for files that hold nothing but baskets. To publish a column of items, give it the "
             "role items."
@@ -109,14 +109,14 @@ def _of_people(asked: Statement) -> Iterator[KohortError]:
             yield UnsupportedError(
                 "The records of a household are an unordered bag: they have no slots. Leave out the history."
             )
-        if asked.items is not None:
+        if asked.items:
             yield UnsupportedError(
                 "A table with a column of items counts records, not households. Give the household the role "
                 "identifier, or drop the items with it."
             )
-    if asked.roles.only("weight") is not None and not asked.roles.having("quasi-identifier"):
+    if asked.roles.having("weight") and not asked.roles.having("quasi-identifier"):
         yield UnsupportedError("Weights of records are for tables with quasi-identifiers.")
-    if person is not None and asked.items is not None:
+    if person is not None and asked.items:
         yield UnsupportedError(
             "A table with a column of items counts records, not people. Leave out the role person, if "
             "everybody has one record; publish the items as events beside a table of people (see 'events'); "
@@ -126,7 +126,7 @@ def _of_people(asked: Statement) -> Iterator[KohortError]:
 
 def _of_linked_records(asked: Statement) -> Iterator[KohortError]:
     for name, treatment in asked.treatments.items():
-        if treatment == "shift" and asked.linked_by is None:
+        if treatment == "shift" and not asked.linked:
             yield InputError(
                 f"The treatment shift of {name!r} moves all dates of a person alike, and is for linked "
                 "records: give the column with the role person the treatment pseudonym."
@@ -134,18 +134,18 @@ def _of_linked_records(asked: Statement) -> Iterator[KohortError]:
         if treatment == "shift" and name == asked.slot:
             yield InputError(f"The slot {name!r} is published as it is, and cannot be shifted.")
     if asked.slot is not None:
-        if asked.linked_by is None:
+        if not asked.linked:
             yield InputError(
                 "'history' is about linked records, and the records of a person are not linked: give the "
                 "column with the role person the treatment pseudonym."
             )
         column = asked.columns.get(asked.slot)
-        if column is not None and column.role != "insensitive":
+        if column and column.role != "insensitive":
             yield InputError(
                 f"The slot {asked.slot!r} has the role {column.role}, but slots are published as they are: "
                 "give it the role insensitive."
             )
-    if asked.linked_by is None:
+    if not asked.linked:
         return
     if asked.has_scheme:
         yield UnsupportedError(
@@ -153,17 +153,16 @@ def _of_linked_records(asked: Statement) -> Iterator[KohortError]:
         )
     for model in asked.models:
         if model.compares_with_whole_table or not model.survives_unions:
+            why = (
+                "classes that look alike are united, and with rounding: ceiling a union may break the promise"
+            )
+            if model.compares_with_whole_table:
+                why = "classes are made among people with the same slots, and it compares them with everybody"
             yield UnsupportedError(
-                f"{model.name} as asked is not possible for linked records: {_why_not_linked(model)}. "
+                f"{model.name} as asked is not possible for linked records: {why}. "
                 "Ask for another model, or do not link the records (leave out the treatment pseudonym of the "
                 "person)."
             )
-
-
-def _why_not_linked(model: Model) -> str:
-    if model.compares_with_whole_table:
-        return "classes are made among people with the same slots, and it compares them with everybody"
-    return "classes that look alike are united, and with rounding: ceiling a union may break the promise"
 
 
 def _of_promises_about_tables(asked: Statement) -> Iterator[KohortError]:
@@ -173,7 +172,7 @@ def _of_promises_about_tables(asked: Statement) -> Iterator[KohortError]:
                 f"{name} is a promise about a whole table, of which no record may be withheld. Set "
                 "suppression: 0."
             )
-        if asked.roles.only("person") is not None or asked.roles.only("household") is not None:
+        if asked.roles.having("person") or asked.roles.having("household"):
             yield UnsupportedError(
                 f"{name} counts records, not people. Leave out the role person, if everybody has one record, "
                 "or ask for another model."
@@ -190,10 +189,10 @@ def _of_sampling(asked: Statement) -> Iterator[KohortError]:
     if not sampled:
         return
     others = [m.name for m in asked.models if not (m.by_sampling or m.only_counts)]
-    if others or len(sampled) > 1 or asked.km is not None:
+    if others or len(sampled) > 1 or asked.km:
         yield UnsupportedError(f"{sampled[0]} goes together with k alone. Leave out the other promises.")
     named = [column for role in _NOT_GENERALIZED for column in asked.roles.having(role)]
-    if named or asked.roles.others == "keep" or asked.events is not None:
+    if named or asked.roles.others == "keep" or asked.events:
         told = f" Not so: {', '.join(map(repr, named))}." if named else ""
         yield UnsupportedError(
             f"Under {sampled[0]} every published column counts, whatever others know: give every column the "
@@ -218,7 +217,7 @@ def _of_treatments(asked: Statement) -> Iterator[KohortError]:
             f"'counterfeits' are for again: m-invariance, and this release is made with {asked.again}, which "
             "publishes none. Set counterfeits: 0, or again: m-invariance."
         )
-    if asked.perturbations and (asked.linked_by is not None or asked.events is not None):
+    if asked.perturbations and (asked.linked or asked.events):
         yield UnsupportedError(
             "Columns of linked records cannot be perturbed one record at a time: the records of a person "
             "would tell what they have in common. Leave the treatments out."
@@ -226,9 +225,9 @@ def _of_treatments(asked: Statement) -> Iterator[KohortError]:
 
 
 def _of_ledger(asked: Statement) -> Iterator[KohortError]:
-    if asked.ledger is None:
+    if not asked.ledger:
         return
-    if asked.roles.only("person") is None:
+    if not asked.roles.having("person"):
         yield InputError(
             "A ledger ties releases of the same people together: give the column that says who somebody is "
             "the role person."
@@ -239,9 +238,9 @@ def _of_ledger(asked: Statement) -> Iterator[KohortError]:
             "environment variable KOHORT_KEY."
         )
     for there, what in (
-        (asked.linked_by is not None, "linked records or households"),
-        (asked.items is not None, "a column of items"),
-        (asked.events is not None, "a table of events"),
+        (asked.linked, "linked records or households"),
+        (bool(asked.items), "a column of items"),
+        (bool(asked.events), "a table of events"),
         (asked.has_scheme, "a scheme"),
         (asked.sample < 1, "a sample of the records"),
         (bool(asked.perturbations), "treatments that change values"),

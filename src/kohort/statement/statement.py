@@ -44,7 +44,7 @@ class Statement(Options):
     shape        how a file that holds nothing but baskets holds them; None: a table
     slot         of linked records: the column that says which one of a person's records it is; None: they
                  are an unordered bag
-    events       the table of events that is published beside the table of people; None: there is one table
+    events       the table of events that is published beside the table of people, if there is one
     recipients   who gets the release, for the dossier
     context      the steward's answers to questions of context, for the dossier
     utility      the analyses that the release is made for, for the dossier
@@ -61,7 +61,7 @@ class Statement(Options):
     items_weight: Annotated[Share, _OF_ITEMS["weight"].option] = 0.5
     shape: BasketShape | None = None
     slot: str | None = None
-    events: EventsAsked | None = None
+    events: EventsAsked = field(default_factory=EventsAsked)
     recipients: tuple[Recipient, ...] = ()
     context: Mapping[str, str] = field(default_factory=dict)
     utility: Analyses = field(default_factory=Analyses)
@@ -119,7 +119,7 @@ class Statement(Options):
         of: dict[str, Role] = _given(self.columns, "role")
         if self.slot is not None:
             of |= {self.slot: "insensitive"}
-        if self.events is not None:  # of items, the joined table has one record per person
+        if self.events:  # of items, the joined table has one record per person
             of |= {self.events.key: "identifier" if "items" in of.values() else "person"}
         return Roles(of, self.others)
 
@@ -130,7 +130,7 @@ class Statement(Options):
         household = self.roles.only("household")
         if household is not None:  # who finds one member finds all: that is seen, and protected
             found = {household: "pseudonym", **found}
-        return found if self.events is None else {**found, self.events.key: "pseudonym"}
+        return {**found, self.events.key: "pseudonym"} if self.events else found
 
     @cached_property
     def perturbations(self) -> dict[str, Perturbation]:
@@ -157,10 +157,10 @@ class Statement(Options):
     schemes = _by_column("scheme")  # of single columns, instead of `scheme`
 
     @cached_property
-    def items(self) -> Items | None:
-        """The set-valued column, and how to publish it."""
+    def items(self) -> Items:
+        """The set-valued column, if there is one, and how to publish it."""
         if (name := self.roles.only("items")) is None:
-            return None
+            return Items("")
         how = {key: getattr(self.columns[name], key) for key in OF_ITEMS}
         return Items(name, **how, algorithm=self.items_algorithm, weight=self.items_weight)
 
@@ -174,9 +174,14 @@ class Statement(Options):
         return person if person is not None and self.treatments.get(person) == "pseudonym" else None
 
     @property
+    def linked(self) -> bool:
+        """Whether the published records of a person or household are seen together."""
+        return self.linked_by is not None
+
+    @property
     def fresh_key(self) -> str | None:
         """The column whose pseudonyms need no secret of the user's: they link records and nothing else."""
-        return self.linked_by if self.events is None else self.events.key
+        return self.events.key or self.linked_by
 
     # -- the promises ----------------------------------------------------------------------------------
 
@@ -201,11 +206,11 @@ class Statement(Options):
 
         Where values of a column are protected over known items, no class may imply one by itself.
         """
-        if self.km is None:
+        if not self.km:
             return self.models
         k = max([self.km.k, *(model.k for model in self.models if isinstance(model, KAnonymity))])
         others = [model for model in self.models if not isinstance(model, KAnonymity)]
-        if self.confidence is not None and self.confidence.attribute:
+        if self.confidence and self.confidence.attribute:
             others.append(AlphaDeassociation(self.confidence.attribute, self.confidence.asked))
         return (KAnonymity(k), *others)
 

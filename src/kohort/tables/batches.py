@@ -86,7 +86,7 @@ class BatchTable(Table):
 
     def taken_columns(self, names: Sequence[str], rows: np.ndarray) -> dict[str, Any]:
         """The given records of some columns; those that are not held are read together."""
-        found: dict[str, Any] = {n: self.held[n].taken(rows) for n in names if n in self.held}
+        found: dict[str, Any] = {n: self.held[n].arrow(rows) for n in names if n in self.held}
         others = [name for name in names if name not in self.held]
         if not others:
             return found
@@ -184,7 +184,7 @@ class PublishedTable(Table):
 
     def taken(self, name: str, rows: np.ndarray) -> pa.ChunkedArray | pa.Array:
         if name in self.replaced:
-            return self.stored(name).taken(rows)
+            return self.stored(name).arrow(rows)
         return self.original.taken(name, rows if self.rows is None else self.rows[rows])
 
     def field(self, name: str) -> pa.Field:

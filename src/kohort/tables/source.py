@@ -95,7 +95,11 @@ _UNKNOWN = 1 << 33  # bytes, where the system does not say: 8 GiB
 
 def available_memory() -> int:
     """The bytes of memory that this process may still use, as far as the system says."""
-    return min([_free(), *_container_limits()])
+    limits = [_free()]
+    for path in _LIMITS:
+        with suppress(OSError, ValueError):  # no such limit: no file, or the word max
+            limits.append(int(path.read_text()))
+    return min(limits)
 
 
 def _free() -> int:
@@ -105,14 +109,6 @@ def _free() -> int:
     with suppress(OSError, ValueError, AttributeError):
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
     return _UNKNOWN
-
-
-def _container_limits() -> list[int]:
-    limits = []
-    for path in _LIMITS:
-        with suppress(OSError, ValueError):  # no such limit: no file, or the word max
-            limits.append(int(path.read_text()))
-    return limits
 
 
 _SMALL = 1 << 29  # bytes: a table up to this size is held in memory

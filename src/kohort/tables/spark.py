@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from kohort.data.arrow_values import is_bytes
+from kohort.data.arrow_values import is_bytes, value_type
 from kohort.data.column import Column, refuse_uncodable
 from kohort.data.compact_column import CountedColumn, counted_column, smallest_type
 from kohort.errors import InputError, InternalError, UnsupportedError
@@ -54,8 +54,19 @@ def sorted_by(keys: np.ndarray, n_keys: int) -> tuple[np.ndarray, np.ndarray]:
 
 def dictionary_of_places(places: np.ndarray, values: pa.Array) -> pa.DictionaryArray:
     """The values at these places, with a dictionary of those alone that occur; a missing one is null."""
-    found, codes = _numbered(places, len(values))
-    return _dictionary(codes, values.take(pa.array(found)))
+    if len(values) > 4 * len(places):
+        found, codes = np.unique(places, return_inverse=True)
+    else:
+        present = np.zeros(len(values), dtype=bool)
+        present[places] = True
+        found, codes = np.flatnonzero(present), (np.cumsum(present) - 1)[places]
+    values = values.take(pa.array(found))
+    known = values.is_valid().to_numpy(zero_copy_only=False)
+    kind = smallest_type(len(values))
+    if known.all():
+        return pa.DictionaryArray.from_arrays(pa.array(codes.astype(kind)), values)
+    number = (np.cumsum(known) - 1).clip(0).astype(kind)
+    return pa.DictionaryArray.from_arrays(pa.array(number[codes], mask=~known[codes]), values.drop_null())
 
 
 def compact_dictionary(column: pa.DictionaryArray) -> pa.DictionaryArray:
@@ -67,23 +78,6 @@ def compact_dictionary(column: pa.DictionaryArray) -> pa.DictionaryArray:
     return dictionary_of_places(
         places, pa.concat_arrays([column.dictionary, pa.nulls(1, column.dictionary.type)])
     )
-
-
-def _numbered(places: np.ndarray, n_values: int) -> tuple[np.ndarray, np.ndarray]:
-    """The different places, sorted, and the number of each record's among them."""
-    if n_values > 4 * len(places):
-        return np.unique(places, return_inverse=True)
-    present = np.zeros(n_values, dtype=bool)
-    present[places] = True
-    return np.flatnonzero(present), (np.cumsum(present) - 1)[places]
-
-
-def _dictionary(codes: np.ndarray, values: pa.Array) -> pa.DictionaryArray:
-    known = values.is_valid().to_numpy(zero_copy_only=False)
-    if known.all():
-        return pa.DictionaryArray.from_arrays(pa.array(codes.astype(smallest_type(len(values)))), values)
-    number = (np.cumsum(known) - 1).clip(0).astype(smallest_type(len(values)))
-    return pa.DictionaryArray.from_arrays(pa.array(number[codes], mask=~known[codes]), values.drop_null())
 
 
 def partition_keys(spark: Any, n_parts: int) -> list[int]:
@@ -105,7 +99,6 @@ def partition_keys(spark: Any, n_parts: int) -> list[int]:
 
 
 # Numbers for records that depend on their values alone: the same on every machine and in every order.
-
 _FACTOR, _SHIFT = np.uint64(0x9E3779B97F4A7C15), np.uint64(29)
 
 
@@ -262,7 +255,8 @@ class SparkParts:
         names = [*self.names, *(self.hidden if hidden else [])]
 
         def opened(table: pa.Table) -> Batches:
-            plain = [_plain(table.column(name)) for name in names]
+            columns = map(table.column, names)
+            plain = [column.cast(value_type(column.type)) for column in columns]
             yield from pa.table(plain, names=names).to_batches(max_chunksize=1 << 16)
 
         with spark_failures("look at the release"):
@@ -284,11 +278,6 @@ def _verified_tables(batches: Batches, digests: Mapping[int, bytes]) -> Iterator
                     "made again. Nothing was written. Run this again, without a time limit if it recurs."
                 )
             yield unpacked(data.as_buffer())
-
-
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    kind = column.type
-    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
 
 
 def cell(found: Any) -> pa.RecordBatch:

@@ -64,7 +64,11 @@ def source_of_frame(frame: Any, order_by: Sequence[str] = ()) -> SparkTable:
     for name in order_by:
         if name not in frame.columns:
             raise InputError(f"The table has no column {name!r}. {did_you_mean(name, frame.columns)}")
-    others = [f.name for f in frame.schema.fields if f.name not in order_by and _sortable(f.dataType)]
+    others = [
+        f.name
+        for f in frame.schema.fields
+        if f.name not in order_by and f.dataType.typeName() not in _UNSORTED
+    ]
     keys = [quoted(name) for name in (*order_by, *others)]
     import pyspark.sql.functions as F
 
@@ -78,10 +82,6 @@ def _refuse_names(names: Sequence[str]) -> None:
         raise InputError(f"Some column names are used more than once: {', '.join(map(repr, twice))}.")
     if own := [name for name in names if name.startswith("_kohort_")]:
         raise InputError(f"Column {own[0]!r} has a name that Kohort uses itself. Rename it.")
-
-
-def _sortable(kind: Any) -> bool:
-    return kind.typeName() not in ("map", "variant", "calendarinterval", "interval")
 
 
 def _held(frame: Any, run: Any, files: InputFiles | None = None) -> SparkTable:
@@ -121,6 +121,7 @@ def _numbered(frame: Any, located: Any, files: InputFiles | None, held: Any = No
     return SparkTable(found, frame.limit(0).toArrow().schema, first, held=held, files=files)
 
 
+_UNSORTED = ("map", "variant", "calendarinterval", "interval")
 _LARGE = 128 << 20  # bytes; an executor holds a smaller file as a whole to hash it
 
 
@@ -143,9 +144,13 @@ class InputFiles:
         Executors hash files of up to 128 MB each; larger ones go through the driver, a piece at a time.
         Raises InputError where a file is another one than when the table was opened.
         """
+        import pyspark.sql.functions as F
+
         with spark_failures("hash the original"):
             self._refuse_changed(spark)
-            hashes = self._small(spark) | self._large(spark)
+            small = _binary(spark, self.path).filter(F.col("length") <= _LARGE)
+            rows = small.select("path", F.sha2("content", 256).alias("sha256")).collect()
+            hashes = {row["path"]: row["sha256"] for row in rows} | self._large(spark)
             self._refuse_changed(spark)
         if len(hashes) == 1:
             return next(iter(hashes.values()))
@@ -159,13 +164,6 @@ class InputFiles:
                 f"The files of {self.path} changed while they were read. Nothing was written. Run this again "
                 "when nobody writes to them."
             )
-
-    def _small(self, spark: Any) -> dict[str, str]:
-        import pyspark.sql.functions as F
-
-        small = _binary(spark, self.path).filter(F.col("length") <= _LARGE)
-        rows = small.select("path", F.sha2("content", 256).alias("sha256")).collect()
-        return {row["path"]: row["sha256"] for row in rows}
 
     def _large(self, spark: Any) -> dict[str, str]:
         """The hashes of large files, which the driver's JVM reads as streams."""

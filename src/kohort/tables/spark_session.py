@@ -98,21 +98,30 @@ def _version(java: Path) -> int | None:
 
 
 # Failures: without any value that Spark may have quoted.
-
 _OURS = re.compile(r"kohort\.errors\.(\w+): (.+)")
-_OUT_OF_MEMORY = re.compile(
-    r"OutOfMemory|MemoryError|Unable to allocate|exit code 137|Python worker (exited|crashed)"
+_CAUSES = (
+    (
+        r"PATH_NOT_FOUND|\b[Pp]ath does not exist|\b[Ff]ile \S+ does not exist|FileNotFoundException",
+        "there is no such path, or a part of it is gone. {nothing}",
+    ),
+    (
+        r"AccessControlException|Permission denied|AccessDenied|Forbidden|Mkdirs failed|"
+        r"Read-only file system",
+        "permission denied, or not a folder to write to. {nothing}",
+    ),
+    (
+        r"OutOfMemory|MemoryError|Unable to allocate|exit code 137|Python worker (exited|crashed)",
+        "a worker died, probably out of memory. {nothing} Give executors more memory "
+        "(spark.executor.memory, and spark.executor.memoryOverhead for their Python), or make regions "
+        "smaller (records_per_region).",
+    ),
+    (
+        r"ExecutorLost|executor .*lost|exited|Connection refused|Connection reset|SparkContext was shut down|"
+        r"Heartbeat|network error|Answer from Java side is empty",
+        "executors were lost, or Spark itself ({kind}). {nothing} Run this again.",
+    ),
 )
-_DENIED = re.compile(
-    r"AccessControlException|Permission denied|AccessDenied|Forbidden|Mkdirs failed|Read-only file system"
-)
-_MISSING = re.compile(
-    r"PATH_NOT_FOUND|\b[Pp]ath does not exist|\b[Ff]ile \S+ does not exist|FileNotFoundException"
-)
-_LOST = re.compile(
-    r"ExecutorLost|executor .*lost|exited|Connection refused|Connection reset|SparkContext was shut down|"
-    r"Heartbeat|network error|Answer from Java side is empty"
-)
+"""What errors of Spark say, and what that means."""
 
 
 @contextmanager
@@ -131,7 +140,8 @@ def spark_failures(doing: str) -> Iterator[None]:
     except KohortError:
         raise
     except (PySparkException, Py4JError, ConnectionError, EOFError) as error:
-        raise _translated(str(error), doing, _kind(error)) from None
+        condition = getattr(error, "getCondition", lambda: None)()
+        raise _translated(str(error), doing, condition or type(error).__name__) from None
 
 
 def give_up(held: Any) -> None:
@@ -142,35 +152,14 @@ def give_up(held: Any) -> None:
         held.unpersist()
 
 
-def _kind(error: BaseException) -> str:
-    condition = getattr(error, "getCondition", lambda: None)()
-    return condition or type(error).__name__
-
-
 def _translated(text: str, doing: str, kind: str) -> KohortError:
     if (ours := _OURS.search(text)) is not None:
         known = getattr(errors, ours.group(1), InputError)
         return known(ours.group(2).strip())
     nothing = "Nothing was written."
-    if _MISSING.search(text) or "PATH_NOT_FOUND" in kind:
-        return InputError(
-            f"Spark could not {doing}: there is no such path, or a part of it is gone. {nothing}"
-        )
-    if _DENIED.search(text):
-        return InputError(
-            f"Spark could not {doing}: permission denied, or not a folder to write to. {nothing}"
-        )
-    if _OUT_OF_MEMORY.search(text):
-        return InputError(
-            f"Spark could not {doing}: a worker died, probably out of memory. {nothing} Give executors more "
-            "memory (spark.executor.memory, and spark.executor.memoryOverhead for their Python), or make "
-            "regions smaller (records_per_region)."
-        )
-    if _LOST.search(text):
-        return InputError(
-            f"Spark could not {doing}: executors were lost, or Spark itself ({kind}). {nothing} Run this "
-            "again."
-        )
+    for pattern, cause in _CAUSES:
+        if re.search(pattern, text) or re.search(pattern, kind):
+            return InputError(f"Spark could not {doing}: {cause.format(nothing=nothing, kind=kind)}")
     return InputError(
         f"Spark could not {doing} ({kind}). {nothing} In a Spark session of your own, its log says more."
     )

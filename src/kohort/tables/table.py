@@ -101,8 +101,7 @@ class Table(ABC):
 
     def _missing_texts(self, name: str) -> Collection[str]:
         """The values that a file calls missing, such as refused."""
-        codebook = codebook_of(self.field(name))
-        return frozenset() if codebook is None else codebook.missing_texts
+        return codebook_of(self.field(name)).missing_texts
 
     def sha256(self) -> str | None:
         """The SHA-256 of the files that it is read from, where these are hashed only when it is asked for."""

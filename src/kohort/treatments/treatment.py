@@ -52,7 +52,7 @@ class Secret:
 
     @classmethod
     def of(cls, request: Statement) -> Secret:
-        lasting = request.key if request.events is None else None
+        lasting = None if request.events else request.key
         return cls(request.key, request.seed, secrets.token_bytes(32) if lasting is None else lasting)
 
 

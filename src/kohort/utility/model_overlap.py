@@ -106,7 +106,7 @@ def _column(release: Release, name: str, formula: Formula) -> Column:
     roles = release.roles
     published = [
         other
-        for other in release.published_names
+        for other in release.published.names
         if roles.of.get(other) in ("quasi-identifier", "sensitive", "insensitive")
     ]
     if name not in published:

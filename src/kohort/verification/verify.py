@@ -63,7 +63,7 @@ def verify(
         compare_tree(tree)
     published, original, averages = _read(published, demands, original)
     asked = demands.items
-    shown = None if asked is None else read_baskets(published, asked.column, separator=asked.separator)
+    shown = read_baskets(published, asked.column, separator=asked.separator) if asked else None
     apart = set_apart(published, demands, original)
     original = apart.original
     if original is None:
@@ -176,7 +176,7 @@ def _hierarchies(
     if original is not None:
         items = () if original.items is None else (original.items.hierarchy,)
         found += [*items, *(attribute.domain for attribute in original.attributes)]
-    elif demands.items is not None:
+    elif demands.items:
         found.append(demands.items.hierarchy)
     return [tree for tree in found if isinstance(tree, Hierarchy)]
 
@@ -227,7 +227,6 @@ class _Items:
         original: Original | None,
         found: Alignment,
     ) -> _Items:
-        assert demands.items is not None
         holders = None
         if demands.confidence is not None:
             promise, values = stated_items(demands.confidence), None

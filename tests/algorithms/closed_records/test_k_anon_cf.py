@@ -292,6 +292,7 @@ def adult_problem(n_attributes, k):
     return Problem(attributes, (ko.KAnonymity(k),), cost_named("loss"))
 
 
+@pytest.mark.long
 @pytest.mark.data
 @pytest.mark.skipif(not DATA.exists(), reason="needs the folder of larger data (KOHORT_DATA)")
 @pytest.mark.parametrize("k", ORACLE)

@@ -19,6 +19,7 @@ from kohort.errors import UnsupportedError
 from random_tables import random_problem
 from small_problems import problem_of
 from test_every_algorithm import ONLY_K, partitions
+from trials import trials
 
 NAMES = ["sex", "race", "education", "workclass", "marital-status", "occupation"]
 
@@ -31,7 +32,7 @@ def solved(problem, **limits):
 @pytest.mark.parametrize("cost", ["loss", "ncp", "tree", "suppressions", "monotone-entropy"])
 def test_it_is_the_least_cost(k, cost):
     rng = np.random.default_rng(k)
-    for _ in range(40):
+    for _ in range(trials(12, 40)):
         problem = random_problem(rng, k, cost=cost)
         groups = solved(problem).group_of_record
         assert np.bincount(groups).min() >= k
@@ -86,6 +87,7 @@ def people_of_adult(n, k, **changes):
     return problem_of(columns, dict.fromkeys(NAMES, ko.auto()), k, **changes)
 
 
+@pytest.mark.long
 def test_sixty_distinct_records():
     problem = people_of_adult(75, 3)
     assert len(problem.rows.counts) >= 60

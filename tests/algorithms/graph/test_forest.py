@@ -21,6 +21,7 @@ from kohort.algorithms.proofs.neighbour_graph import NeighbourGraph
 from kohort.problem.costs import cost_named
 from random_tables import random_problem
 from small_problems import problem_of, problems
+from trials import trials
 
 
 def solved(problem):
@@ -106,7 +107,7 @@ def test_every_tree_has_k_records_and_every_edge_leads_to_a_near_one(problem):
 @pytest.mark.parametrize("cost", ["loss", "tree"])
 def test_the_guarantee_on_random_tables(k, cost):
     rng = np.random.default_rng(k)
-    for _ in range(400):
+    for _ in range(trials(80, 400)):
         problem = random_problem(rng, k, cost=cost)
         least = least_cost(problem, k)
         found = solved(problem)

@@ -20,6 +20,7 @@ from kohort.algorithms.proofs.neighbour_graph import NeighbourGraph
 from kohort.errors import InputError, UnsupportedError
 from random_tables import random_problem, table_problem
 from small_problems import problem_of, problems
+from trials import trials
 
 
 def solved(problem, **parameters):
@@ -62,7 +63,7 @@ def test_a_cover_in_pieces_has_an_honest_bound(problem):
 @pytest.mark.parametrize("tree", [0, None])
 def test_the_guarantee_on_random_tables(values, factor, tree):
     rng = np.random.default_rng(values)
-    for _ in range(400):
+    for _ in range(trials(80, 400)):
         problem = random_problem(rng, 2, values=values, tree=tree)
         least = least_cost(problem, 2)
         for found in (solved(problem), solved(problem, exact=0)):

@@ -31,6 +31,7 @@ from kohort.algorithms.proofs.dual_bound import dual_bound, dual_prices
 from kohort.errors import InputError, UnsupportedError
 from kohort.problem.units import People
 from small_problems import ShortRun, problem_of, problems
+from trials import trials
 
 COLUMNS = ("sex", "race", "education", "marital-status")
 
@@ -151,7 +152,7 @@ def test_the_state_of_the_search_is_always_what_it_is_by_definition(problem, wit
         ko.TCloseness("occupation", 0.6),
         ko.BetaLikeness("occupation", 4),
         ko.LDiversity("occupation", 3, kind="distinct"),
-    ],
+    ][: trials(2, 4)],
 )
 @pytest.mark.parametrize("records_of_a_person", [1, 3])
 def test_tallies_of_sensitive_values_are_always_right(model, records_of_a_person):
@@ -225,7 +226,7 @@ def test_it_loses_less_than_k_anon_cf_and_the_gap_is_proven():
         ko.LDiversity("occupation", 2, kind="entropy"),
         ko.AlphaDeassociation("occupation", 0.4, values=["Sales", "Craft-repair"]),
         ko.TCloseness("occupation", 0.5),
-    ],
+    ][: trials(2, 5)],
 )
 def test_other_models_are_kept_at_less_cost_than_mondrians(model):
     asked = {"sensitive": ["occupation"], "privacy": [model]}
@@ -329,7 +330,7 @@ def test_the_last_groups_may_have_to_be_dissolved():
         ko.LDiversity("occupation", 3, kind="distinct"),
         ko.AlphaDeassociation("occupation", 0.4, values=["Prof-specialty"]),
         ko.TCloseness("occupation", 0.4),
-    ],
+    ][: trials(1, 4)],
 )
 def test_under_a_model_the_search_wins_and_the_bound_knows_it(model):
     """Seen: records were left waiting when a slot was opened, and the release was that of mondrian."""

@@ -18,6 +18,7 @@ from kohort.algorithms.improve.region_search import local_cells, present_leaves,
 from kohort.algorithms.kernels.costs import cell_cost
 from kohort.algorithms.mondrian.mondrian import Mondrian
 from small_problems import ShortRun, problems
+from trials import trials
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -122,7 +123,7 @@ def test_regions_with_many_leaves_are_halved(monkeypatch):
         ko.LDiversity("diagnosis", 3, kind="distinct"),
         ko.LDiversity("diagnosis", 2.5, kind="entropy"),
         ko.TCloseness("diagnosis", 0.7),
-    ],
+    ][: trials(1, 3)],
 )
 def test_models_hold_in_every_region_by_the_distribution_of_the_whole_table(monkeypatch, model):
     monkeypatch.setattr("kohort.algorithms.improve.improve._MOST_TOGETHER", 100)
@@ -155,6 +156,7 @@ def test_a_time_limit_longer_than_its_own_is_used(monkeypatch):
     assert hospital(400, time_limit=5).cost < hospital(400, algorithm="mondrian").cost
 
 
+@pytest.mark.long
 def test_many_texts_without_a_hierarchy_take_no_square_of_memory():
     """One group of 20,000 names that nothing tells apart: the costs of all pairs would take 3 gigabytes."""
     table = pa.table({"name": [f"n{n}" for n in range(20_000)], "sex": ["f", "m"] * 10_000})

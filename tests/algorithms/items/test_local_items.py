@@ -138,6 +138,7 @@ def test_figure_2_loses_less_locally():
 DATA = Path(os.environ.get("KOHORT_DATA", Path(__file__).parents[4] / "shared" / "data"))
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not DATA.exists(), reason="needs the folder of larger data (KOHORT_DATA)")
 @pytest.mark.parametrize("order", ["frequency", "natural"])
 def test_nobody_who_knows_two_items_of_any_basket_of_webview_1_finds_fewer_than_k(order):

@@ -90,6 +90,7 @@ def test_the_default_keeps_most_of_table_and_items(patients):
     assert release.loss["items-ncp"] < 0.5
 
 
+@pytest.mark.long
 def test_the_note_of_a_release_agrees_with_its_figures_and_with_other_releases(patients):
     [note] = [note for note in released(patients).notes if "items_weight" in note]
     for weight in (0.25, 0.5, 0.75):

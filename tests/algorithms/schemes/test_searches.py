@@ -245,6 +245,7 @@ def adult(k, cost, n=None):
     return problem_of(columns, sources, k, cost=cost, suppression=0.999)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cost", PAPER_COSTS)
 def test_on_adult_every_recoding_was_looked_at(cost):
     """Three columns: bottom-up without any pruning is the oracle of the others."""

@@ -350,7 +350,7 @@ def test_the_shortlist_loses_little_against_all_partners(model, monkeypatch):
 
 
 def test_counting_in_small_pieces_changes_nothing(monkeypatch):
-    problem, groups = large_problem(600, ko.TCloseness("illness", 0.25), ko.LDiversity("illness", 1.5))
+    problem, groups = large_problem(300, ko.TCloseness("illness", 0.25), ko.LDiversity("illness", 1.5))
     expected = diversify(problem, groups, Run()).group_of_record
     monkeypatch.setattr(module, "CELLS", 10)
     monkeypatch.setattr(module, "PAIRS", 50)

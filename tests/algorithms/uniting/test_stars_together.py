@@ -103,10 +103,10 @@ def random_request(seed):
 @pytest.mark.parametrize("algorithm", ["improve", "forest", "full-domain"])
 def test_random_problems_of_that_kind_pass_their_own_verification(algorithm):
     made = 0
-    for seed in range(trials(50, 150)):
+    for seed in range(trials(15, 150)):
         request = random_request(seed)
         try:
             made += ko.anonymize(request.pop("data"), algorithm=algorithm, **request).verdict.holds
         except (InfeasibleError, UnsupportedError):
             continue
-    assert made > trials(16, 50)
+    assert made > trials(4, 50)

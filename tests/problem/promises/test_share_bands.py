@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from by_definition.class_tables import class_tables, context_of, counts_of
 from by_definition.models import disclosure_within, likeness_within
 from kohort.errors import InputError, InternalError
-from kohort.problem.promises import BetaLikeness, ClassCounts, DeltaDisclosure, share_bands
+from kohort.problem.promises import BetaLikeness, ClassCounts, DeltaDisclosure, exact
 from kohort.problem.promises.share_bands import _gain_at_most_log
 
 limits = st.fractions(min_value=Fraction(1, 8), max_value=4, max_denominator=8)
@@ -43,7 +43,7 @@ def test_integers_beyond_64_bits_change_nothing(model, classes):
     context, counts = context_of(classes), counts_of(classes)
     expected = model.holds(counts, context).tolist()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(share_bands, "INT64_MAX", 3)
+        patch.setattr(exact, "INT64_MAX", 3)
         assert model.holds(counts, context).tolist() == expected
 
 

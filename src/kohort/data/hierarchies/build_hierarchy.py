@@ -142,9 +142,6 @@ def _round_widths(span: float, n_values: int) -> tuple[int | float, ...]:
     return tuple(digit * 10**e if e >= 0 else float(f"{digit}e{e}") for digit, e in widths)
 
 
-# The `hierarchy:` of a spec.
-
-
 _FILE_OPTIONS = ("delimiter", "encoding", "header")
 _KINDS = ("auto", "leaf-first", "pairs", "tree")
 
@@ -184,21 +181,17 @@ def from_spec(value: Any) -> Builder | FileSource | None:
     """
     if value is None:
         return None
+    if value == "none":
+        return None
+    if isinstance(value, str) and value in ("flat", "auto"):
+        return Flat() if value == "flat" else Auto()
+    if isinstance(value, str) and value in _FORMS:
+        raise InputError(f"The hierarchy {value!r} needs its parameter, such as {_FORMS[value].example}.")
     if isinstance(value, str):
-        return _from_word(value)
+        return FileSource(value)
     if isinstance(value, Mapping):
         return _from_mapping(dict(value))
     raise InputError(f"A hierarchy must be a file, a word (none, flat, auto) or a mapping. Got {value!r}.")
-
-
-def _from_word(word: str) -> Builder | FileSource | None:
-    if word == "none":
-        return None
-    if word in ("flat", "auto"):
-        return Flat() if word == "flat" else Auto()
-    if word in _FORMS:
-        raise InputError(f"The hierarchy {word!r} needs its parameter, such as {_FORMS[word].example}.")
-    return FileSource(word)
 
 
 def _from_mapping(spec: dict[Any, Any]) -> Builder | FileSource:
@@ -217,11 +210,6 @@ def _from_mapping(spec: dict[Any, Any]) -> Builder | FileSource:
                 f"{', '.join(form.options) or 'none'}."
             )
     return form.make(spec.pop(name), **spec)
-
-
-def _order(values: Any = "natural", fanout: Any = 4) -> Order:
-    values = "natural" if values == "id" else values
-    return Order(values, fanout)
 
 
 def _tree(value: Any, **options: Any) -> Groups | FileSource:
@@ -262,7 +250,11 @@ _FORMS = {
     "tree": _Form(_tree, ("encoding",), "{tree: countries.yaml}"),
     "pairs": _Form(lambda path, **o: FileSource(path, "pairs", **o), _FILE_OPTIONS, "{pairs: products.csv}"),
     "file": _Form(lambda path, **o: FileSource(path, **o), _FILE_OPTIONS, "{file: education.csv}"),
-    "order": _Form(_order, ("fanout",), "{order: natural, fanout: 4}"),
+    "order": _Form(
+        lambda values="natural", fanout=4: Order("natural" if values == "id" else values, fanout),
+        ("fanout",),
+        "{order: natural, fanout: 4}",
+    ),
     "fanout": _Form(lambda fanout: Order(fanout=fanout), (), "{fanout: 5, order: frequency}"),
     "frequency": _Form(ByFrequency, (), "{frequency: 3}"),
     "flat": _Form(_switch(Flat, "flat"), (), "{flat: true}"),

@@ -92,9 +92,6 @@ def _text(name: Any) -> str:
     return text_of(name)
 
 
-# Hierarchies that mask one more character per level: 4350, 435*, 43**, 4***, `*`.
-
-
 @dataclass(frozen=True)
 class Mask(Builder):
     """Masks values from one `side`, a character per level: values that agree in the rest are one node.
@@ -143,9 +140,6 @@ def _apart_from_values(masks: Sequence[str], values: set[str]) -> list[str]:
 
 
 mask = Mask
-
-
-# Hierarchies of codes that have levels in them: J45.0, J45, J40-J49, J00-J99, `*`.
 
 
 @dataclass(frozen=True)

@@ -49,8 +49,6 @@ REGION_OF_COUNTRY = {code: region for region, codes in _COUNTRIES_OF_REGION.item
 
 # Codes that have levels in them. Only their structure is used, such as which characters of a postcode name
 # its area: there is no list of the codes that exist.
-
-
 @dataclass(frozen=True)
 class CodeSystem:
     """One kind of code.
@@ -152,9 +150,6 @@ CODE_SYSTEMS = {
         *("ISO country codes", "FR or FRA", _COUNTRY), lambda code: (REGION_OF_COUNTRY[code],)
     ),
 }
-
-
-# Which codes a column holds, by its name and the structure of its values.
 
 
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from decimal import ROUND_FLOOR, Decimal
+from decimal import ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
@@ -25,6 +25,7 @@ Number = int | float
 
 _MOST_DECIMALS = 15
 _FARTHEST_APART = 10**12
+_EXACT = Context(prec=1000)
 _FARTHEST_ORIGIN = 2**52  # distance in intervals; farther ones cannot be counted exactly
 
 
@@ -74,18 +75,38 @@ class Intervals(Builder):
 
         outside = np.array([*map(beyond, exact)], dtype=object)
         inside = outside == ""
-        grid = _Grid.of(self.widths, self.origin)
-        _require_within_reach(column.name, numbers[inside], grid)
-        finest = grid.indices([number for number, is_inside in zip(exact, inside) if is_inside])
+        self._require_within_reach(column.name, numbers[inside])
+        finest = self._finest([number for number, label in zip(exact, outside) if not label])
         levels = []
-        for ratio in grid.ratios:
+        for width in self.widths:
+            ratio = int(_exact(width) / _exact(self.widths[0]))
             level = outside.copy()
-            level[inside] = labels_of(finest // ratio, partial(self._label, grid, ratio))
+            level[inside] = labels_of(finest // ratio, partial(self._label, width))
             levels.append(level.tolist())
         return tree_over(column, levels)
 
-    def _label(self, grid: _Grid, ratio: int, index: int) -> str:
-        lo, hi = grid.limit(ratio, index), grid.limit(ratio, index + 1)
+    def _require_within_reach(self, name: str, numbers: np.ndarray) -> None:
+        if numbers.dtype.kind == "i" and not any(map(_decimals, (*self.widths, self.origin))):
+            return  # exact in whole numbers
+        far = int((~(np.abs(numbers.astype(float)) / float(self.widths[0]) < 2**52)).sum())
+        if far:
+            raise InputError(
+                f"Column {name!r} has {counted(far, 'value that is', 'values that are')} infinite or too "
+                "large for intervals this narrow. Set top and bottom, or widen the intervals."
+            )
+
+    def _finest(self, numbers: Sequence[Decimal]) -> np.ndarray:
+        """The narrowest interval of each number, in whole numbers, so that nothing is ever rounded."""
+        (o, p), (w, q) = (_exact(number).as_integer_ratio() for number in (self.origin, self.widths[0]))
+        found = [(n * p - o * m) * q // (m * p * w) for n, m in map(Decimal.as_integer_ratio, numbers)]
+        return np.array(found, dtype=np.int64)
+
+    def _label(self, width: Number, index: int) -> str:
+        """The interval as text, with just the decimals of its level, cut off at top and bottom."""
+        unit = Decimal(1).scaleb(-max(_decimals(width), _decimals(self.origin)))
+        with localcontext(_EXACT):
+            ends = (_exact(self.origin) + n * _exact(width) for n in (index, index + 1))
+            lo, hi = (end.quantize(unit) for end in ends)
         if self.bottom is not None:
             lo = max(lo, _exact(self.bottom))
         if self.top is not None:
@@ -113,40 +134,6 @@ def numbers_of(column: Column) -> np.ndarray:
     else:
         hint = "Use mask, order, groups or a file for text, and date for ISO dates (2024-03-05)."
     raise InputError(f"Column {column.name!r} holds {column.kind} values: intervals need numbers. {hint}")
-
-
-@dataclass(frozen=True)
-class _Grid:
-    """Interval limits in whole units of 10**-decimals, so that nothing is ever rounded twice."""
-
-    origin: int
-    width: int
-    ratios: tuple[int, ...]  # the ratio of each level's width to the finest
-    decimals: dict[int, int]  # the decimals that each level's limits need, by its ratio
-
-    @classmethod
-    def of(cls, widths: Sequence[Number], origin: Number) -> _Grid:
-        decimals = [max(_decimals(width), _decimals(origin)) for width in widths]
-        unit = 10 ** max(decimals)
-        in_units = [int(_exact(width) * unit) for width in widths]
-        ratios = tuple(width // in_units[0] for width in in_units)
-        return cls(int(_exact(origin) * unit), in_units[0], ratios, dict(zip(ratios, decimals)))
-
-    @property
-    def unit(self) -> int:
-        return 10 ** max(self.decimals.values())
-
-    def indices(self, numbers: Sequence[Decimal]) -> np.ndarray:
-        """The interval of each number at the finest level; the coarser ones follow from it: they nest."""
-        parts = [number.as_integer_ratio() for number in numbers]
-        found = [(n * self.unit - self.origin * m) // (self.width * m) for n, m in parts]
-        return np.array(found, dtype=np.int64)
-
-    def limit(self, ratio: int, index: int) -> Decimal:
-        """The lower limit of an interval, with just the decimals of its level."""
-        decimals = self.decimals[ratio]
-        units = (self.origin + index * ratio * self.width) * 10**decimals // self.unit
-        return Decimal(f"{units}E-{decimals}")
 
 
 def _as_tuple(widths: Any) -> tuple[Number, ...]:
@@ -181,17 +168,6 @@ def _require_multiples(widths: Sequence[Number]) -> None:
             )
 
 
-def _require_within_reach(name: str, numbers: np.ndarray, grid: _Grid) -> None:
-    if numbers.dtype.kind == "i" and grid.unit == 1:  # exact in whole numbers
-        return
-    far = int((~(np.abs(numbers.astype(float)) * grid.unit / grid.width < 2**52)).sum())
-    if far:
-        raise InputError(
-            f"Column {name!r} has {counted(far, 'value that is', 'values that are')} infinite or too large "
-            "for intervals this narrow. Set top and bottom, or widen the intervals."
-        )
-
-
 def _exact(number: Number) -> Decimal:
     """The exact decimal that a number is written as: 0.1 is one tenth."""
     return Decimal(str(number))
@@ -201,9 +177,6 @@ def _decimals(number: Number) -> int:
     exponent = _exact(number).normalize().as_tuple().exponent
     assert isinstance(exponent, int)  # finite numbers only
     return max(-exponent, 0)
-
-
-# Hierarchies of nested intervals that hold about equally many records, for skewed numbers.
 
 
 _SLACK = 0.1  # how far a cut may move to a rounder number, as a share of a part's records
@@ -232,26 +205,18 @@ class Quantiles(Builder):
             raise InputError(f"Column {column.name!r} has infinite values, which quantiles cannot cut.")
         numbers, which = np.unique(np.array(exact, dtype=object), return_inverse=True)
         records = np.bincount(which, weights=column.counts[: len(which)])
-        levels = []
-        for limits in self._limits(_Sorted(numbers, np.concatenate([[0], np.cumsum(records)]))):
+        before = np.concatenate([[0], np.cumsum(records)])  # how many records come before each number
+        levels: list[list[str]] = []
+        limits: dict[int, Decimal] = {}  # the places and numbers at which the sorted values are cut
+        for _ in range(self.depth):
+            ends = pairwise([0, *sorted(limits), len(numbers)])
+            finer = [cut for lo, hi in ends for cut in _equal_parts(numbers, before, lo, hi, self.split)]
+            if not finer:
+                break
+            limits |= dict(finer)
             labels = _labels([f"{limits[cut]:f}" for cut in sorted(limits)])
             levels.append(labels_of(np.searchsorted(sorted(limits), which, side="right"), labels.__getitem__))
         return tree_over(column, reversed(levels))
-
-    def _limits(self, values: _Sorted) -> list[dict[int, Decimal]]:
-        """The places and numbers at which the sorted values are cut, per level from the coarsest."""
-        levels: list[dict[int, Decimal]] = []
-        limits: dict[int, Decimal] = {}
-        for _ in range(self.depth):
-            ends = [0, *sorted(limits), len(values.numbers)]
-            finer = [values.equal_parts(lo, hi, self.split) for lo, hi in pairwise(ends)]
-            if not any(finer):
-                break
-            limits = limits.copy()
-            for new in finer:
-                limits.update(new)
-            levels.append(limits)
-        return levels
 
 
 quantiles = Quantiles
@@ -273,40 +238,24 @@ def roundest_between(low: float | Decimal, high: float | Decimal) -> Decimal:
     return most  # neighbours in all their digits
 
 
-@dataclass(frozen=True, eq=False)
-class _Sorted:
-    """Distinct numbers in order, and how many records come before each (and, last, all of them)."""
-
-    numbers: np.ndarray
-    before: np.ndarray
-
-    def equal_parts(self, lo: int, hi: int, parts: int) -> dict[int, Decimal]:
-        """Cuts of the numbers lo..hi-1 into about equal parts, each with its limit."""
-        if hi - lo < 2:
-            return {}
-        part = (self.before[hi] - self.before[lo]) / parts
-        limits = {}
-        for wanted in self.before[lo] + part * np.arange(1, parts):
-            first, last = self._cuts_near(wanted, _SLACK * part, lo, hi)
-            limit = roundest_between(self.numbers[first - 1], self.numbers[last])
-            limits[bisect_left(self.numbers, limit)] = limit
-        return limits
-
-    def _cuts_near(self, wanted: float, slack: float, lo: int, hi: int) -> tuple[int, int]:
-        """The first and last cut within the slack, or else the nearest cut."""
-        first = int(np.searchsorted(self.before, wanted - slack))
-        last = int(np.searchsorted(self.before, wanted + slack, side="right")) - 1
-        if first > last:  # both are next to the wanted place, on its two sides
-            first = last = min(first, last, key=lambda cut: abs(self.before[cut] - wanted))
-        return min(max(first, lo + 1), hi - 1), max(min(last, hi - 1), lo + 1)
+def _equal_parts(
+    numbers: np.ndarray, before: np.ndarray, lo: int, hi: int, parts: int
+) -> Iterator[tuple[int, Decimal]]:
+    """Cuts of the numbers lo..hi-1 into about equal parts, each with its limit."""
+    part = (before[hi] - before[lo]) / parts
+    for wanted in before[lo] + part * np.arange(1, parts) if hi - lo > 1 else ():
+        first = int(np.searchsorted(before, wanted - _SLACK * part))
+        last = int(np.searchsorted(before, wanted + _SLACK * part, side="right")) - 1
+        if first > last:  # no cut within the slack: both are next to the wanted place, on its two sides
+            first = last = min(first, last, key=lambda cut: abs(before[cut] - wanted))
+        first, last = min(max(first, lo + 1), hi - 1), max(min(last, hi - 1), lo + 1)
+        limit = roundest_between(numbers[first - 1], numbers[last])
+        yield bisect_left(numbers, limit), limit
 
 
 def _labels(limits: Sequence[str]) -> list[str]:
     inner = [f"[{a}, {b})" for a, b in pairwise(limits)]
     return [f"< {limits[0]}", *inner, f">= {limits[-1]}"]
-
-
-# Hierarchies of nested ranges of numbers or days, as other tools write them down.
 
 
 @dataclass(frozen=True)
@@ -344,7 +293,8 @@ class Ranges(Builder):
         for (one, *_), (other, *_) in pairwise(paths):
             if one.high > other.low:
                 raise InputError(
-                    f"Hierarchy file {self.file!r}: the ranges {_written(one)} and {_written(other)} overlap."
+                    f"Hierarchy file {self.file!r}: the ranges {one.low},{one.high} and "
+                    f"{other.low},{other.high} overlap."
                 )
         shared = {path[0].low for path in paths}
 
@@ -391,7 +341,3 @@ class Ranges(Builder):
 
         labels = [f"[{spelled(part.low)}, {spelled(part.high)}{']' if part.closed else ')'}" for part in path]
         return (*labels[:-1], STAR)
-
-
-def _written(range_: Range) -> str:
-    return f"{range_.low},{range_.high}"

@@ -76,8 +76,6 @@ def place_of(text: str, kind: Kind) -> int | float | None:
 #
 # A label is a value, an interval `[20, 30)` or `[20, 30]`, an open end `>= 90` or `< 18`, a period such as
 # `2024-Q1`, a set `{1, 2}` of these, or `*`.
-
-
 Scale = Literal["integer", "float", "date", "datetime"]
 Range = tuple[float, float]
 

@@ -124,9 +124,6 @@ def _labels(values: Sequence[str], size: int, by_size: bool) -> list[str]:
     return labels_of(np.arange(len(values)) // size, label)
 
 
-# Hierarchies that put rare values together first: a Huffman tree over the values' counts.
-
-
 _NAMED_VALUES = 4  # a node of more values than this, or a longer name, gets a number
 _NAME_LENGTH = 40
 

@@ -149,9 +149,6 @@ class Address:
             raise InputError(f"{self.shown} is a database in memory, which is empty. Name its file.")
 
 
-# A table of a database, or what a query gives: a source of records, and a place to publish them.
-
-
 _PART = r'"(?:[^"\0]|"")+"|[^".\0]+'
 _NAME = re.compile(rf"(?:{_PART})(?:\.(?:{_PART}))*")
 _WRITES = re.compile(

@@ -225,9 +225,6 @@ class Writing(ABC):
             raise InputError(f"{self._name!r} is a view, which is not replaced. Choose another name.")
 
 
-# Connections of ADBC drivers.
-
-
 class AdbcDatabase(Database):
     """A database that an ADBC driver reaches."""
 
@@ -294,8 +291,6 @@ def quoted(*parts: str) -> str:
 
 
 # Errors of databases in our words: theirs may show cells of the data, or a password.
-
-
 _BY_STATE = {
     "28": "it refused the user or the password. Set PGPASSWORD, or use ~/.pgpass or a service file "
     "(PostgreSQL), or set KOHORT_DATABASE_PASSWORD (other servers)",
@@ -361,9 +356,6 @@ def failure(address: Address, error: Exception, *, tells: bool) -> InputError:
     return InputError(f"{address}: {known}. Nothing was written.")
 
 
-# Databases that are files: made for a release if there are none, and gone again if it fails.
-
-
 class NewFile:
     """The file of a database that a run may make; `remove` removes it unless `keep` was called."""
 
@@ -389,8 +381,6 @@ def relations_of(path: Path | None, tables: Iterable[str]) -> frozenset[Any]:
 
 
 # Columns on their way into a database: plain values, in a type that it has.
-
-
 Stored = list[tuple[Callable[[pa.DataType], bool], pa.DataType]]
 """What a database stores, type by type: a test of Arrow's types, and the one that stands for them."""
 

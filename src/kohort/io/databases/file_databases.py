@@ -20,11 +20,49 @@ from kohort.io.formats.fitting import refuse_doubles
 _DUCKDB_ROWS, _SQLITE_ROWS = 1 << 17, 1 << 16
 _AS_TEXT = ("UUID", "INTERVAL", "TIME WITH TIME ZONE", "BIT", "BIGNUM", "VARINT", "UHUGEINT", "GEOMETRY")
 _KEPT = ("UUID", "JSON", "INTERVAL", "TIME WITH TIME ZONE", "BIT", "HUGEINT", "UHUGEINT")
+_UNKNOWN = (pa.types.is_duration, pa.types.is_map, pa.types.is_union)
+_WITHOUT_TEXT = (pa.types.is_nested, pa.types.is_duration, pa.types.is_interval)
 _REFUSED = ("UNION", "VARIANT", "MAP")
+
+
+class DuckdbWriting(dialect.Writing):
+    """A table that is about to be published in a file of DuckDB."""
+
+    @property
+    def _schema(self) -> str:
+        return self._above[0] if self._above else "main"
+
+    def _found(self) -> str | None:
+        found = self._database.rows(
+            "select table_type from information_schema.tables where lower(table_name) = lower(?) and "
+            "table_schema = ? and table_catalog = current_database()",
+            self._name,
+            self._schema,
+        )
+        self._refuse_view(bool(found) and found[0][0] != "BASE TABLE")
+        return self._name if found else None
+
+    def _own_relations(self) -> frozenset[Any]:
+        catalog = self._database.rows("select current_database()")[0][0]
+        return dialect.relations_of(self._target.file, [self._name, f"{catalog}.{self._schema}.{self._name}"])
+
+    def fill(self, schema: pa.Schema, tables: Iterator[pa.Table]) -> None:
+        native = self._database.native
+        batches = (batch for table in tables for batch in table.to_batches())
+        reader = pa.RecordBatchReader.from_batches(schema, batches)
+        cells = ", ".join(_own_type(field) for field in schema)
+        with self._database.explained(tells=True):
+            native.register("kohort_slices", reader)
+            try:
+                native.execute(f"create table {self._quoted(self._new)} as select {cells} from kohort_slices")
+            finally:
+                native.unregister("kohort_slices")
 
 
 class Duckdb(dialect.Database):
     """A file of DuckDB, or none for queries over other files; types that Arrow has not come as text."""
+
+    writing = DuckdbWriting
 
     def __init__(self, address: Address, *, to_write: bool) -> None:
         duckdb = dialect.load_package("duckdb", "DuckDB")
@@ -38,10 +76,6 @@ class Duckdb(dialect.Database):
             self.native.execute("set threads = 1")  # one order of records for all readings
             self.native.execute("set TimeZone = 'UTC'")
             self.native.execute("begin transaction" if to_write else "begin transaction read only")
-
-    @property
-    def writing(self) -> type[dialect.Writing]:
-        return DuckdbWriting
 
     def run(self, statement: str, *, tells: bool = False) -> None:
         with self.explained(tells=tells):
@@ -82,7 +116,12 @@ class Duckdb(dialect.Database):
     def stored(field: pa.Field, column: pa.ChunkedArray) -> tuple[pa.Field, pa.ChunkedArray]:
         """A column in a type of DuckDB's, which are nearly those of Arrow."""
         plain = dialect.plain_type(field.type)
-        kind = dialect.stored_type(field, plain, [*_DUCKDB_STORED, (_is_known, plain)], "DuckDB")
+        kind = dialect.stored_type(
+            field,
+            plain,
+            [*_DUCKDB_STORED, (lambda kind: not any(test(kind) for test in _UNKNOWN), plain)],
+            "DuckDB",
+        )
         return field.with_type(kind), dialect.stored_as(field, column, kind)
 
     def commit(self) -> None:
@@ -124,49 +163,11 @@ def _field(field: pa.Field, kind: str) -> pa.Field:
     return pa.field(field.name, arrow, metadata=told)
 
 
-class DuckdbWriting(dialect.Writing):
-    """A table that is about to be published in a file of DuckDB."""
-
-    @property
-    def _schema(self) -> str:
-        return self._above[0] if self._above else "main"
-
-    def _found(self) -> str | None:
-        found = self._database.rows(
-            "select table_type from information_schema.tables where lower(table_name) = lower(?) and "
-            "table_schema = ? and table_catalog = current_database()",
-            self._name,
-            self._schema,
-        )
-        self._refuse_view(bool(found) and found[0][0] != "BASE TABLE")
-        return self._name if found else None
-
-    def _own_relations(self) -> frozenset[Any]:
-        catalog = self._database.rows("select current_database()")[0][0]
-        return dialect.relations_of(self._target.file, [self._name, f"{catalog}.{self._schema}.{self._name}"])
-
-    def fill(self, schema: pa.Schema, tables: Iterator[pa.Table]) -> None:
-        native = self._database.native
-        batches = (batch for table in tables for batch in table.to_batches())
-        reader = pa.RecordBatchReader.from_batches(schema, batches)
-        cells = ", ".join(_own_type(field) for field in schema)
-        with self._database.explained(tells=True):
-            native.register("kohort_slices", reader)
-            try:
-                native.execute(f"create table {self._quoted(self._new)} as select {cells} from kohort_slices")
-            finally:
-                native.unregister("kohort_slices")
-
-
 def _own_type(field: pa.Field) -> str:
     """A column in the type that it had in its original, if that was in DuckDB."""
     note = (field.metadata or {}).get(dialect.DATABASE_TYPE, b"").decode()
     own, kind = dialect.quoted(field.name), note.removeprefix("duckdb ")
     return f"{own}::{kind} as {own}" if note.startswith("duckdb ") and kind in _KEPT else own
-
-
-def _is_known(kind: pa.DataType) -> bool:
-    return not (pa.types.is_duration(kind) or pa.types.is_map(kind) or pa.types.is_union(kind))
 
 
 _DUCKDB_STORED: dialect.Stored = [
@@ -181,14 +182,36 @@ _DUCKDB_STORED: dialect.Stored = [
 
 
 # SQLite: a column has a type for each cell, so the types of all cells are asked for first.
-
-
 _FIRST = {pa.int64(): "0", pa.float64(): "0.0", pa.string(): "''", pa.binary(): "x''"}
 _NAMES = {pa.int64(): "integer", pa.float64(): "real", pa.string(): "text", pa.binary(): "blob"}
 
 
+class SqliteWriting(dialect.Writing):
+    """A table that is about to be published in a file of SQLite."""
+
+    most_schemas = 0
+
+    def _found(self) -> str | None:
+        found = self._database.rows(
+            "select type, name from sqlite_schema where lower(name) = lower(?) and type in ('table', 'view')",
+            self._name,
+        )
+        self._refuse_view(bool(found) and found[0][0] == "view")
+        return found[0][1] if found else None
+
+    def _own_relations(self) -> frozenset[Any]:
+        return dialect.relations_of(self._target.file, [self._name])
+
+    def fill(self, schema: pa.Schema, tables: Iterator[pa.Table]) -> None:
+        columns = ", ".join(f"{dialect.quoted(field.name)} {_NAMES[field.type]}" for field in schema)
+        self._database.run(f"create table {dialect.quoted(self._new)} ({columns})", tells=True)
+        self._database.append(self._new, schema, tables)
+
+
 class Sqlite(dialect.AdbcDatabase):
     """A file of SQLite; columns whose cells are of several types become text, or are refused."""
+
+    writing = SqliteWriting
 
     def __init__(self, address: Address, *, to_write: bool) -> None:
         """Open the file: made if there is none and it is to be written, else for queries only."""
@@ -199,10 +222,6 @@ class Sqlite(dialect.AdbcDatabase):
         super().__init__(address, "adbc_driver_sqlite.dbapi", "SQLite", place)
         if not to_write:
             self.run("pragma query_only = 1", tells=True)
-
-    @property
-    def writing(self) -> type[dialect.Writing]:
-        return SqliteWriting
 
     def looked_at(self, statement: str, source: DatabaseTable | None) -> tuple[pa.Schema, str]:
         self.run(f"select * from (\n{statement}\n) limit 0", tells=True)  # refuses what is no query
@@ -244,17 +263,13 @@ class Sqlite(dialect.AdbcDatabase):
         return pa.field(field.name, kind), column
 
 
-def _has_text(kind: pa.DataType) -> bool:
-    return not (pa.types.is_nested(kind) or pa.types.is_duration(kind) or pa.types.is_interval(kind))
-
-
 _SQLITE_STORED: dialect.Stored = [
     (pa.types.is_boolean, pa.int64()),
     (pa.types.is_uint64, pa.string()),
     (pa.types.is_integer, pa.int64()),
     (pa.types.is_floating, pa.float64()),
     (is_bytes, pa.binary()),
-    (_has_text, pa.string()),
+    (lambda kind: not any(test(kind) for test in _WITHOUT_TEXT), pa.string()),
 ]
 
 
@@ -277,25 +292,3 @@ def _cast_cell(name: str, kind: pa.DataType) -> str:
     if kind == pa.string():
         return f"cast({own} as text)"
     return f"cast({own} as real)" if kind == pa.float64() else own
-
-
-class SqliteWriting(dialect.Writing):
-    """A table that is about to be published in a file of SQLite."""
-
-    most_schemas = 0
-
-    def _found(self) -> str | None:
-        found = self._database.rows(
-            "select type, name from sqlite_schema where lower(name) = lower(?) and type in ('table', 'view')",
-            self._name,
-        )
-        self._refuse_view(bool(found) and found[0][0] == "view")
-        return found[0][1] if found else None
-
-    def _own_relations(self) -> frozenset[Any]:
-        return dialect.relations_of(self._target.file, [self._name])
-
-    def fill(self, schema: pa.Schema, tables: Iterator[pa.Table]) -> None:
-        columns = ", ".join(f"{dialect.quoted(field.name)} {_NAMES[field.type]}" for field in schema)
-        self._database.run(f"create table {dialect.quoted(self._new)} ({columns})", tells=True)
-        self._database.append(self._new, schema, tables)

@@ -28,8 +28,83 @@ _STARTED = "pg_postmaster_start_time()::text"
 _DATABASE = "(select oid::int8 from pg_database where datname = current_database())"
 
 
+class PostgresqlWriting(dialect.Writing):
+    """A table that is about to be published; an old one is known by its number, and hands on its grants."""
+
+    def _found(self) -> int | None:
+        if len(self._name.encode()) > _LONGEST_NAME:
+            raise InputError(
+                f"The name of the table is too long: PostgreSQL has {_LONGEST_NAME} bytes for it."
+            )
+        address = self._database.address
+        where = self._database.rows(_SCHEMA, self._above[0] if self._above else None)
+        if not where:
+            raise InputError(f"{address}: there is no schema {'.'.join(self._above)!r}.")
+        number, may_create = where[0]
+        if not may_create:
+            raise InputError(
+                f"{address}: the user may not create tables in the schema. Ask for CREATE "
+                "on it, or choose another schema."
+            )
+        found = self._database.rows(_TABLE, self._name, number)
+        if not found:
+            return None
+        oid, kind, has_policies, is_owner = found[0]
+        if kind != "r":
+            raise self._refused("it is not a plain table")
+        if has_policies:
+            raise self._refused("it has row security, which the new one would lack")
+        if not is_owner:
+            raise self._refused("it belongs to another user")
+        return oid
+
+    def _own_relations(self) -> frozenset[Any]:
+        return frozenset([(*self._database.identity, self._old)])
+
+    def fill(self, schema: pa.Schema, tables: Iterator[pa.Table]) -> None:
+        new = self._quoted(self._new)
+        columns = ", ".join(f"{dialect.quoted(field.name)} {_column_type(field.type)}" for field in schema)
+        self._database.run(f"create table {new} ({columns})", tells=True)
+        where = {"db_schema_name": self._above[0]} if self._above else {}
+        self._database.append(self._new, schema, tables, **where)
+        if changes := [change for field in schema if (change := self._own_type(field))]:
+            self._database.run(f"alter table {new} {', '.join(changes)}")
+
+    def _own_type(self, field: pa.Field) -> str:
+        """How a column gets the type that it had in its original; empty where that is not known here."""
+        kind = (field.metadata or {}).get(dialect.DATABASE_TYPE, b"").decode().removeprefix("postgresql ")
+        if not kind or not self._database.rows("select to_regtype($1)::text", kind)[0][0]:
+            return ""
+        name = dialect.quoted(field.name)
+        return f"alter column {name} type {kind} using {name}::{kind}"
+
+    def put_in_place(self) -> None:
+        grants = [] if self._old is None else self._database.rows(_GRANTS, self._old)
+        super().put_in_place()
+        for privilege, grantee, grantable in grants:
+            to = "public" if grantee is None else dialect.quoted(grantee)
+            option = " with grant option" if grantable else ""
+            self._database.run(f"grant {privilege} on {self._quoted(self._name)} to {to}{option}")
+
+    def commit(self) -> None:
+        """Commit; where the connection is lost meanwhile, the server is asked what came of it."""
+        (number,) = self._database.rows("select txid_current()")[0]
+        try:
+            self._database.commit()
+        except InputError:
+            outcome = ""
+            with suppress(InputError), closing(Postgresql(self._database.address, to_write=False)) as asking:
+                outcome = asking.rows("select txid_status($1)", number)[0][0] or ""
+            if not outcome:
+                raise self._lost() from None
+            if outcome != "committed":
+                raise
+
+
 class Postgresql(dialect.AdbcDatabase):
     """A database of PostgreSQL's; types that Arrow does not have come as text."""
+
+    writing = PostgresqlWriting
 
     def __init__(self, address: Address, *, to_write: bool) -> None:
         super().__init__(address, "adbc_driver_postgresql.dbapi", "PostgreSQL", address.without_driver())
@@ -39,10 +114,6 @@ class Postgresql(dialect.AdbcDatabase):
         except BaseException:
             self.close()
             raise
-
-    @property
-    def writing(self) -> type[dialect.Writing]:
-        return PostgresqlWriting
 
     @property
     def identity(self) -> tuple[str, int]:
@@ -81,7 +152,12 @@ class Postgresql(dialect.AdbcDatabase):
 
     def parts(self, select: str, schema: pa.Schema, **options: Any) -> Iterator[pa.RecordBatch]:
         for batch in super().parts(select, schema, **options):
-            _refuse_endless_times(batch)
+            for field, column in zip(batch.schema, batch.columns):
+                if has_distant_dates(column):
+                    raise InputError(
+                        f"Column {field.name!r} has dates or times outside of the years 1 to 9999, such as "
+                        "infinity. Replace them in the query, for example by null."
+                    )
             yield batch
 
     def relations(self, statement: str, source: DatabaseTable) -> frozenset[Any]:
@@ -159,19 +235,6 @@ def _numeric(field: pa.Field) -> tuple[str, pa.DataType]:
     return f"numeric({precision},{scale})", pa.decimal128(precision, scale)
 
 
-def _refuse_endless_times(batch: pa.RecordBatch) -> None:
-    """Refuse dates and times outside of the years 1 to 9999, infinity among them."""
-    for field, column in zip(batch.schema, batch.columns):
-        if has_distant_dates(column):
-            raise InputError(
-                f"Column {field.name!r} has dates or times outside of the years 1 to 9999, such as infinity. "
-                "Replace them in the query, for example by null."
-            )
-
-
-# PostgreSQL as a place to publish: the table is created, filled, checked and named in one transaction.
-
-
 _LONGEST_NAME = 63  # bytes; PostgreSQL would cut off the rest
 _SCHEMA = (
     "select n.oid::int8, has_schema_privilege(n.oid, 'CREATE') from pg_namespace n "
@@ -186,83 +249,6 @@ _GRANTS = (
     "a.is_grantable from pg_class c, aclexplode(c.relacl) a where c.oid::int8 = $1 "
     "and a.grantee <> c.relowner"
 )
-
-
-class PostgresqlWriting(dialect.Writing):
-    """A table that is about to be published; an old one is known by its number, and hands on its grants."""
-
-    def _found(self) -> int | None:
-        if len(self._name.encode()) > _LONGEST_NAME:
-            raise InputError(
-                f"The name of the table is too long: PostgreSQL has {_LONGEST_NAME} bytes for it."
-            )
-        address = self._database.address
-        where = self._database.rows(_SCHEMA, self._above[0] if self._above else None)
-        if not where:
-            raise InputError(f"{address}: there is no schema {'.'.join(self._above)!r}.")
-        number, may_create = where[0]
-        if not may_create:
-            raise InputError(
-                f"{address}: the user may not create tables in the schema. Ask for CREATE "
-                "on it, or choose another schema."
-            )
-        found = self._database.rows(_TABLE, self._name, number)
-        if not found:
-            return None
-        oid, kind, has_policies, is_owner = found[0]
-        if kind != "r":
-            raise self._refused("it is not a plain table")
-        if has_policies:
-            raise self._refused("it has row security, which the new one would lack")
-        if not is_owner:
-            raise self._refused("it belongs to another user")
-        return oid
-
-    def _own_relations(self) -> frozenset[Any]:
-        return frozenset([(*self._database.identity, self._old)])
-
-    def fill(self, schema: pa.Schema, tables: Iterator[pa.Table]) -> None:
-        new = self._quoted(self._new)
-        columns = ", ".join(f"{dialect.quoted(field.name)} {_column_type(field.type)}" for field in schema)
-        self._database.run(f"create table {new} ({columns})", tells=True)
-        where = {"db_schema_name": self._above[0]} if self._above else {}
-        self._database.append(self._new, schema, tables, **where)
-        if changes := [change for field in schema if (change := self._own_type(field))]:
-            self._database.run(f"alter table {new} {', '.join(changes)}")
-
-    def _own_type(self, field: pa.Field) -> str:
-        """How a column gets the type that it had in its original; empty where that is not known here."""
-        kind = (field.metadata or {}).get(dialect.DATABASE_TYPE, b"").decode().removeprefix("postgresql ")
-        if not kind or not self._database.rows("select to_regtype($1)::text", kind)[0][0]:
-            return ""
-        name = dialect.quoted(field.name)
-        return f"alter column {name} type {kind} using {name}::{kind}"
-
-    def put_in_place(self) -> None:
-        grants = [] if self._old is None else self._database.rows(_GRANTS, self._old)
-        super().put_in_place()
-        for privilege, grantee, grantable in grants:
-            to = "public" if grantee is None else dialect.quoted(grantee)
-            option = " with grant option" if grantable else ""
-            self._database.run(f"grant {privilege} on {self._quoted(self._name)} to {to}{option}")
-
-    def commit(self) -> None:
-        """Commit; where the connection is lost meanwhile, the server is asked what came of it."""
-        (number,) = self._database.rows("select txid_current()")[0]
-        try:
-            self._database.commit()
-        except InputError:
-            outcome = self._outcome(number)
-            if not outcome:
-                raise self._lost() from None
-            if outcome != "committed":
-                raise
-
-    def _outcome(self, number: int) -> str:
-        """What became of a transaction: committed, aborted; empty if the server does not say."""
-        with suppress(InputError), closing(Postgresql(self._database.address, to_write=False)) as asking:
-            return asking.rows("select txid_status($1)", number)[0][0] or ""
-        return ""
 
 
 _STORED: dialect.Stored = [

@@ -41,7 +41,11 @@ class AnyDatabase(dialect.Database):
             )
             self.native = self._engine.connect()
             if not to_write:
-                self._take_snapshot()
+                levels = self._engine.dialect.get_isolation_level_values(
+                    self.native.connection.dbapi_connection
+                )
+                if known := [level for level in _SNAPSHOTS if level in levels]:
+                    self.native = self.native.execution_options(isolation_level=known[0])
 
     @property
     def is_mysql(self) -> bool:
@@ -51,11 +55,6 @@ class AnyDatabase(dialect.Database):
     @property
     def writing(self) -> type[dialect.Writing]:
         return MysqlWriting if self.is_mysql else NewTableWriting
-
-    def _take_snapshot(self) -> None:
-        levels = self._engine.dialect.get_isolation_level_values(self.native.connection.dbapi_connection)
-        for level in [known for known in _SNAPSHOTS if known in levels][:1]:
-            self.native = self.native.execution_options(isolation_level=level)
 
     def quoted(self, *parts: str) -> str:
         quote = self._engine.dialect.identifier_preparer.quote_identifier
@@ -353,21 +352,15 @@ class MysqlWriting(NewTableWriting):
 
     def _found(self) -> str | None:
         exists = self._exists()
-        if exists and self._is_referred_to():
+        referring = (
+            "select 1 from information_schema.key_column_usage where referenced_table_name = $1 and "
+            "referenced_table_schema = coalesce($2, database()) limit 1"
+        )
+        if exists and self._database.rows(referring, self._name, self._schema):
             raise self._refused("others refer to it by foreign keys")
         self._remove_abandoned()
         self._lock(self._new)
         return self._name if exists else None
-
-    def _is_referred_to(self) -> bool:
-        return bool(
-            self._database.rows(
-                "select 1 from information_schema.key_column_usage where referenced_table_name = $1 and "
-                "referenced_table_schema = coalesce($2, database()) limit 1",
-                self._name,
-                self._schema,
-            )
-        )
 
     def _lock(self, name: str) -> bool:
         """Take a lock that nobody has; this connection may hold others already."""
@@ -399,12 +392,13 @@ class MysqlWriting(NewTableWriting):
             )
 
     def _renaming(self) -> str:
-        renames = [rename for each in (self, *self._others) for rename in each._renames()]
+        renames = []
+        for each in (self, *self._others):
+            new, name, old = map(each._quoted, (each._new, each._name, f"{each._new}_old"))
+            if each._old is not None:
+                renames.append(f"{name} to {old}")
+            renames.append(f"{new} to {name}")
         return f"rename table {', '.join(renames)}"
-
-    def _renames(self) -> list[str]:
-        new, name, old = map(self._quoted, (self._new, self._name, f"{self._new}_old"))
-        return [*([f"{name} to {old}"] if self._old is not None else []), f"{new} to {name}"]
 
     def commit(self) -> None:
         super().commit()

@@ -114,13 +114,15 @@ class Format:
 
     @property
     def code(self) -> Any:
-        """The module that reads and writes it; texts of errors of libraries may quote cells: none is shown.
+        """The module or class that reads and writes it. Errors of libraries may quote cells: none is shown.
 
         read(source, how) -> Read               all records of a file
         open_in_batches(source, how) -> Reader  lacks where files are only read as a whole; raises ReadWhole
         write(slices, path, delimiter)          writes a table that comes in slices
         """
-        return import_module(f"{__name__}.{self.module}")
+        module, _, name = self.module.partition(".")
+        found = import_module(f"{__name__}.{module}")
+        return getattr(found, name) if name else found
 
     def bytes_in_memory(self, path: Path) -> int:
         """The bytes that a table takes in memory, estimated by the size of its file or by what that says."""
@@ -132,9 +134,11 @@ class Format:
 _TEXT = ("delimiter", "encoding", "header")
 FORMATS = (
     Format("csv", "delimited text", (".csv", ".tsv", ".txt"), "delimited", _TEXT, compressible=True),
-    Format("parquet", "Parquet", (".parquet",), "parquet", holds_all=True, holds_lists=True),
-    Format("arrow", "Arrow", (".arrow", ".feather", ".ipc"), "arrow", holds_all=True, holds_lists=True),
-    Format("orc", "ORC files", (".orc",), "orc", instead=".parquet"),
+    Format("parquet", "Parquet", (".parquet",), "columnar.Parquet", holds_all=True, holds_lists=True),
+    Format(
+        "arrow", "Arrow", (".arrow", ".feather", ".ipc"), "columnar.Arrow", holds_all=True, holds_lists=True
+    ),
+    Format("orc", "ORC files", (".orc",), "columnar.Orc", instead=".parquet"),
     Format("excel", "Excel workbooks", (".xlsx",), "excel", ("sheet", "header"), whole=True),
     Format(
         *("jsonl", "JSON lines", (".jsonl", ".ndjson", ".json"), "json_lines"),

@@ -110,22 +110,18 @@ def write(slices: fitting.Slices, path: Path, delimiter: str | None) -> None:
         sheet = book.add_worksheet()
         for index, name in enumerate(table.column_names):
             sheet.write_string(0, index, name)
-        row = 1
+        first = 1
         for part in fitting.Slices.of(table).plain().tables:
-            _write_cells(book, sheet, part, row)
-            row += part.num_rows
+            for index, about in enumerate(part.schema):
+                write = _cell_writer(book, sheet, about.type)
+                for row, value in enumerate(_python_values(part.column(index)), start=first):
+                    if value is not None and write(row, index, value):
+                        raise UnsupportedError(
+                            f"Column {about.name!r} has text of over {LONGEST_CELL:,} characters, "
+                            "more than an Excel cell holds. Write CSV or Parquet."
+                        )
+            first += part.num_rows
     write_checked(path, file.getvalue())
-
-
-def _write_cells(book: Any, sheet: Any, part: pa.Table, first_row: int) -> None:
-    for index, about in enumerate(part.schema):
-        write = _cell_writer(book, sheet, about.type)
-        for row, value in enumerate(_python_values(part.column(index)), start=first_row):
-            if value is not None and write(row, index, value):
-                raise UnsupportedError(
-                    f"Column {about.name!r} has text of over {LONGEST_CELL:,} characters, "
-                    "more than an Excel cell holds. Write CSV or Parquet."
-                )
 
 
 def _python_values(column: pa.ChunkedArray) -> list[Any]:
@@ -236,8 +232,6 @@ def _notes(path: Path, names: list[str], place: int) -> tuple[str, ...]:
 # What readers of Excel pass over in silence: merged cells, errors and formulas without a result. A reader
 # gives the value of merged cells for the first of them only, and nothing for a cell with an error or
 # a formula that was never calculated. So they are looked for in the file itself.
-
-
 def refuse_flaws(path: Path, sheet: str) -> None:
     """Refuse merged cells and cells that lack their value, by where they are and how many."""
     try:

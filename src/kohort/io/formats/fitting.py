@@ -153,8 +153,6 @@ def is_fine_or_zoned(column: pa.ChunkedArray) -> bool:
 
 
 # Work that Polars does on files: refused where it would hang, its panics turned into errors of our own.
-
-
 _DAY_1, _LAST_DAY = -719_162, 2_932_896  # 0001-01-01 and 9999-12-31, in days since 1970
 _PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 

@@ -78,9 +78,6 @@ def explanation(path: Path, raw: bytes) -> str:
     return f"{path}: some keys hold values of different kinds, such as objects and numbers."
 
 
-# JSON lines in batches: all lines are read once to learn the types, and then again for the records.
-
-
 BLOCK_BYTES = 1 << 24
 _MARK = b"\xef\xbb\xbf"
 _BOTH_NUMBERS = {pl.Int64(), pl.Float64()}

@@ -37,22 +37,6 @@ class _CodedColumn:
     label: str | None = None
 
 
-def _coded_columns(table: pa.Table, program: Program) -> list[_CodedColumn]:
-    """The codes and labels by which a program stores a table; `table` holds plain values, no dictionaries."""
-    coded = []
-    for about, values in zip(table.schema, table.columns):
-        book = codebook_of(about) or Codebook()
-        column = _coded(pl.Series(about.name, pl.from_arrow(values)), book, program)
-        coded.append(replace(column, label=book.label))
-    return coded
-
-
-def _noted(columns: list[_CodedColumn], what: str) -> dict[str, Any] | None:
-    """What is said about the columns of which something is said; None where nothing is."""
-    notes = {column.values.name: getattr(column, what) for column in columns}
-    return {name: note for name, note in notes.items() if note} or None
-
-
 def _coded(values: pl.Series, book: Codebook, program: Program) -> _CodedColumn:
     if values.dtype == pl.String:
         return _coded_categories(values, book, program) if book.categories else _CodedColumn(values)
@@ -119,9 +103,6 @@ def _as_codes(values: pl.Series, code_of: dict[str, Value]) -> pl.Series:
     return values.replace_strict(code_of, default=None, return_dtype=kind)
 
 
-READERS = {"write_sav": "read_sav", "write_dta": "read_dta"}
-
-
 def read(source: SourceFile, how: How) -> Read:
     """Read a file: labels in place of codes; see `_meaningful_table`."""
     stata = source.suffix.lower() == ".dta"
@@ -136,14 +117,43 @@ def read(source: SourceFile, how: How) -> Read:
 
 def write(slices: fitting.Slices, path: Path, delimiter: str | None) -> None:
     """Write a file; null text becomes '', since neither program has missing texts."""
-    ending = path.suffix.lower()
-    if ending == ".dta":
-        coded = _coded_for("Stata", slices.whole())
-        _write(coded, path, "write_dta", "Stata", missing_user_values=_noted(coded, "missing"))
-        return
-    coded = _coded_for("SPSS", slices.whole())
-    options = {"missing_ranges": _noted(coded, "missing"), "variable_measure": _noted(coded, "measure")}
-    _write(coded, path, "write_sav", "SPSS", compress=ending == ".zsav", **options)
+    package, table, ending = _pyreadstat(), slices.whole(), path.suffix.lower()
+    program: Program = "Stata" if ending == ".dta" else "SPSS"
+    kind = "dta" if program == "Stata" else "sav"
+    fitting.refuse_columns(table.schema, program, fitting.has_no_text)
+    fitting.refuse_distant_dates(table, program)
+    with fitting.by_polars(f"Writing a {program} file"):
+        table = fitting.wide_decimals_as_text(fitting.long_numbers_as_text(table))  # both would round them
+        table = fitting.times_as_text(table, fitting.is_fine_or_zoned)
+        plain = pa.concat_tables(fitting.Slices.of(table).plain().tables)
+        coded = []
+        for about, values in zip(plain.schema, plain.columns):
+            book = codebook_of(about)
+            column = _coded(pl.Series(about.name, pl.from_arrow(values)), book, program)
+            coded.append(replace(column, label=book.label))
+        frame = pl.DataFrame([column.values for column in coded])
+
+    def noted(what: str) -> dict[str, Any] | None:
+        """What is said about the columns of which something is said; None where nothing is."""
+        notes = {column.values.name: getattr(column, what) for column in coded}
+        return {name: note for name, note in notes.items() if note} or None
+
+    options = {"column_labels": noted("label"), "variable_value_labels": noted("labels")}
+    if program == "Stata":
+        options["missing_user_values"] = noted("missing")
+    else:
+        options |= {"missing_ranges": noted("missing"), "variable_measure": noted("measure")}
+    try:
+        with fitting.by_polars(f"Writing a {program} file"):
+            compress = {"compress": True} if ending == ".zsav" else {}
+            getattr(package, f"write_{kind}")(frame, path, **options, **compress)
+    except (package.ReadstatError, package.PyreadstatError):
+        raise InputError(
+            f"The table cannot be written for {program}. Column names must begin with a letter, hold only "
+            "letters, digits and underscores (at most 32) and must not be reserved words. Is there room on "
+            "the disk?"
+        ) from None
+    _check_written(frame, path, f"read_{kind}", program)
 
 
 def _pyreadstat() -> ModuleType:
@@ -161,36 +171,6 @@ def _as_stored(path: Path, function: str) -> tuple[pl.DataFrame, Any]:
         return getattr(package, function)(os.fspath(path), output_format="polars", user_missing=True)
     except (package.ReadstatError, package.PyreadstatError, UnicodeError):
         raise ValueError("damaged") from None
-
-
-def _coded_for(program: Program, table: pa.Table) -> list[_CodedColumn]:
-    _pyreadstat()
-    fitting.refuse_columns(table.schema, program, fitting.has_no_text)
-    fitting.refuse_distant_dates(table, program)
-    with fitting.by_polars(f"Writing a {program} file"):
-        return _coded_columns(pa.concat_tables(fitting.Slices.of(_fitting(table)).plain().tables), program)
-
-
-def _write(coded: list[_CodedColumn], path: Path, function: str, title: str, **options: Any) -> None:
-    package, frame = _pyreadstat(), pl.DataFrame([column.values for column in coded])
-    options |= {"column_labels": _noted(coded, "label"), "variable_value_labels": _noted(coded, "labels")}
-    try:
-        with fitting.by_polars(f"Writing a {title} file"):
-            getattr(package, function)(frame, path, **options)
-    except (package.ReadstatError, package.PyreadstatError):
-        raise InputError(
-            f"The table cannot be written for {title}. Column names must begin with a letter, hold only "
-            "letters, digits and underscores (at most 32) and must not be reserved words. Is there room on "
-            "the disk?"
-        ) from None
-    _check_written(frame, path, READERS[function], title)
-
-
-def _fitting(table: pa.Table) -> pa.Table:
-    """The table in types that both programs have: text for what they would round."""
-    return fitting.times_as_text(
-        fitting.wide_decimals_as_text(fitting.long_numbers_as_text(table)), fitting.is_fine_or_zoned
-    )
 
 
 _MILLISECOND = 1.0  # as far as times may be off, in milliseconds: both programs store them as numbers
@@ -249,8 +229,7 @@ def _meaningful_table(frame: pl.DataFrame, notes: Any) -> pa.Table:
         book = _codebook(column, notes)
         array = _categories(column, book) if book.categories else _values(column, book)
         arrays.append(array)
-        note = None if book == Codebook() else book
-        fields.append(with_codebook(pa.field(column.name, array.type), note))
+        fields.append(with_codebook(pa.field(column.name, array.type), book))
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 

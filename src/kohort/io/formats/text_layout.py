@@ -214,8 +214,6 @@ def _leading_blank_lines(text: str) -> int:
 # it (both numbers, both dates), or if it is itself found below. It looks like a name if the cells below are
 # numbers or dates and it is a word. What the columns say together decides; in doubt, the user must say
 # which it is.
-
-
 _MISSING = frozenset(
     ["", "?", "-", ".", "na", "n/a", "#n/a", "nan", "null", "none", "nil", "missing", "unknown", "*"]
 )
@@ -253,8 +251,14 @@ def refuse_doubtful_header(
     option  how the command line asks for the answer: `header` stands for --header and --no-header
     """
     names = ["" if name is None else name.strip() for name in first]
-    reason = _doubled([name or "" for name in first]) or _reason(names, [_texts(cells) for cells in below])
-    if reason is not None:
+    doubled = {name for name, count in Counter(name or "" for name in first).items() if count > 1}
+    if doubled:
+        places = ", ".join(str(place) for place, name in enumerate(first, start=1) if (name or "") in doubled)
+        reason = f"the first line has the same text in several columns ({places}), so it may not be a header."
+    else:
+        texts = [[cell.strip() for cell in cells if cell is not None] for cells in below]
+        reason = _reason(names, [[text for text in cells if text.lower() not in _MISSING] for cells in texts])
+    if reason:
         word = option.replace("-", "_")
         raise InputError(
             f"{where}: {reason} If it names the columns, pass --{option}. If it is a record, pass "
@@ -263,23 +267,10 @@ def refuse_doubtful_header(
         )
 
 
-def _texts(cells: Sequence[str | None]) -> list[str]:
-    texts = (cell.strip() for cell in cells if cell is not None)
-    return [text for text in texts if text.lower() not in _MISSING]
-
-
-def _doubled(names: list[str]) -> str | None:
-    doubled = {name for name, count in Counter(names).items() if count > 1}
-    if not doubled:
-        return None
-    places = ", ".join(str(place) for place, name in enumerate(names, start=1) if name in doubled)
-    return f"the first line has the same text in several columns ({places}), so it may not be a header."
-
-
-def _reason(names: list[str], below: list[list[str]]) -> str | None:
-    """Why the first line may be a record, in words; None where it is a header."""
+def _reason(names: list[str], below: list[list[str]]) -> str:
+    """Why the first line may be a record, in words; empty where it is a header."""
     if not names or _are_numbered(names):
-        return None
+        return ""
     below = _without_repeated_headers(names, below)
     years = _are_years(names, below)
     columns = enumerate(zip(names, below))
@@ -288,7 +279,7 @@ def _reason(names: list[str], below: list[list[str]]) -> str | None:
         return _in_words(said["value"], "of the same kind as the values below, such as numbers or dates")
     if said["repeated"] > said["name"]:
         return _in_words(said["repeated"], "found again among the values below, or written just like them")
-    return None
+    return ""
 
 
 def _in_words(places: int, what: str) -> str:
@@ -305,7 +296,9 @@ def _said(name: str, cells: list[str], is_year: bool) -> Literal["value", "repea
     """
     if name.lower() in _MISSING:
         return ""
-    kind, kinds = _kind(name), _kinds(cells)
+    kind, kinds = _kind(name), Counter[str]()
+    for text, count in Counter(cells).items():  # cells that repeat are looked at once
+        kinds[_kind(text)] += count
     if kind == "email" or (_is_kind_of(kinds, kind, len(cells)) and not is_year):
         return "value"
     if kind == "text" and (name in cells or _is_written_alike(name, cells)):
@@ -339,13 +332,6 @@ def _is_kind_of(kinds: Counter[str], kind: str, cells: int) -> bool:
         return False
     alike = kinds["number"] + kinds["signs"] if kind in ("number", "signs") else kinds[kind]
     return alike >= _SAME_KIND * cells and kinds[kind] >= (1 - _SAME_KIND) * cells > 0
-
-
-def _kinds(cells: list[str]) -> Counter[str]:
-    kinds: Counter[str] = Counter()
-    for text, count in Counter(cells).items():
-        kinds[_kind(text)] += count
-    return kinds
 
 
 def _kind(text: str) -> str:

@@ -125,7 +125,7 @@ def prepare_on_spark(table: SparkTable, request: Statement) -> SparkPrepared:
 
 def refuse_on_spark(request: Statement) -> None:
     """Refuse what the Spark engine does not do, with what to do instead. Best called before long work."""
-    if request.roles.having("items") or request.items is not None:
+    if request.roles.having("items") or request.items:
         raise UnsupportedError(
             "The Spark engine does not support sets of items: all different sets are searched together, in "
             "one place. Use engine: local."
@@ -138,9 +138,9 @@ def refuse_on_spark(request: Statement) -> None:
 
 def _not_there(request: Statement) -> Iterator[str]:
     """What is asked for that a cluster does not do, in words."""
-    if request.events is not None:
+    if request.events:
         yield "a table of events beside that of people"
-    if request.linked_by is not None or request.roles.only("household") is not None:
+    if request.linked or request.roles.only("household") is not None:
         yield "linked records or households"
     if request.roles.only("weight") is not None:
         yield "weights of records"

@@ -18,7 +18,7 @@ from kohort.data.compact_column import CountedColumn
 from kohort.errors import UnsupportedError
 from kohort.job.sides import BeforeAfter, Classes, RecordCodes, Side, SizeCounts, starred
 from kohort.job.spark.publish import PublishedThere
-from kohort.job.spark.records import ORIGINAL, PERSON, counted_values
+from kohort.job.spark.records import ORIGINAL, PERSON, counted_values, numbers_batch
 from kohort.problem.attribute import Attribute
 from kohort.problem.units import People, Units
 from kohort.tables.spark import (
@@ -189,8 +189,7 @@ class CountedSides(BeforeAfter):
         def least(part: Part) -> pa.RecordBatch:
             sizes = part.sides.least_sizes(by)
             assert part.people is not None
-            columns = {"person": pa.array(part.people[sizes > 0]), "size": pa.array(sizes[sizes > 0])}
-            return pa.RecordBatch.from_pydict(columns)
+            return numbers_batch(person=part.people[sizes > 0], size=sizes[sizes > 0])
 
         with spark_failures("count the people of classes"):
             found = self._over_parts(least, "person long, size long", by).groupBy("person")
@@ -210,7 +209,7 @@ class CountedSides(BeforeAfter):
 
         counted = F.count_distinct("person") if self.units.several else F.sum("n")
         with spark_failures("count the values of a column"):
-            found = self._over_parts(values, "value int, person long, n long", "after")
+            found = self._over_parts(values, "value long, person long, n long", "after")
             counts = found.groupBy("value").agg(counted.alias("n")).toArrow().column("n").to_numpy()
             everybody = found.agg(counted).collect()[0][0]
         return float(counts.max() / everybody)
@@ -222,8 +221,7 @@ def _values(part: Part, place: int, chosen: Any) -> pa.RecordBatch:
     persons = np.zeros(len(codes), np.int64) if part.people is None else part.sides.units.persons[chosen]
     keys, times = np.unique(np.column_stack([codes, persons]), axis=0, return_counts=True)
     people = keys[:, 1] if part.people is None else part.people[keys[:, 1]]
-    columns = {"value": pa.array(keys[:, 0], pa.int32()), "person": pa.array(people, pa.int64())}
-    return pa.RecordBatch.from_pydict({**columns, "n": pa.array(times, pa.int64())})
+    return numbers_batch(value=keys[:, 0], person=people, n=times)
 
 
 def counted_sides(release: Release) -> CountedSides:

@@ -170,14 +170,11 @@ def choose_on_spark(prepared: SparkPrepared) -> Choice:
     request, problem = prepared.request, prepared.problem
     if prepared.person is not None:  # promises to people that the whole table breaks are kept by uniting
         problem = kept_by_whole_table(problem)
-    if request.algorithm == "auto":
-        choice = choose(problem, replace(request, algorithm=of_any_size()))
+    auto = request.algorithm == "auto"
+    choice = choose(problem, replace(request, algorithm=of_any_size()) if auto else request)
+    if auto:
         choice = replace(choice, notes=(f"{choice.name} was chosen: it is for tables of any size.",))
-    else:
-        choice = choose(problem, request)
-    if prepared.person is None:
-        return choice
-    return _counting_people(choice, prepared.problem, request, _largest_region(choice, prepared))
+    return choice if prepared.person is None else _counting_people(choice, prepared)
 
 
 @dataclass(frozen=True)
@@ -193,17 +190,15 @@ class _ChosenThere:
         return choose(problem, self.request).solver.solve(problem, run)
 
 
-def _counting_people(choice: Choice, problem: Problem, request: Statement, largest: int) -> Choice:
+def _counting_people(choice: Choice, prepared: SparkPrepared) -> Choice:
     """The choice for a table in which people have several records.
-
-    largest  how many records a worker solves at a time
 
     One that works in regions starts from the whole table as one class, and cuts it while people keep every
     promise. A promise that the whole table breaks, and any other algorithm, needs all records in one region:
     there groups are united until they keep it, and it may be any two of them. Where one region is enough, so
     are groups that are published alike.
     """
-    algorithm = ALGORITHMS[choice.name]
+    problem, request, algorithm = prepared.problem, prepared.request, ALGORITHMS[choice.name]
     if not issubclass(algorithm.recoding, Groups):
         raise UnsupportedError(
             f"Where people have several records, the Spark engine does not run {choice.name}. Choose "
@@ -213,6 +208,7 @@ def _counting_people(choice: Choice, problem: Problem, request: Statement, large
     united = algorithm.people != "counts" or not problem.all_survive_unions
     weight = {"diversify": {"w": request.diversify_weight}} if united else {}
     choice = replace(choice, parameters=choice.parameters | weight)
+    largest = _largest_region(choice, prepared)
     cut = problem.n_records > largest
     if algorithm.in_regions and not broken and (cut or problem.all_survive_unions):
         return choice
@@ -270,12 +266,7 @@ def solve_on_spark(
 
 
 def _made_in_regions(
-    prepared: SparkPrepared,
-    choice: Choice,
-    coder: Coder,
-    keys: Sequence[int],
-    run: Run,
-    held: ExitStack,
+    prepared: SparkPrepared, choice: Choice, coder: Coder, keys: Sequence[int], run: Run, held: ExitStack
 ) -> Made:
     """The records as they are published once workers have solved the regions, each in a partition."""
     problem, algorithm = prepared.problem, ALGORITHMS[choice.name]

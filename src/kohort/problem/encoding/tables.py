@@ -20,7 +20,12 @@ def tables_of(attributes: Sequence[Attribute], cost: Cost, weights: np.ndarray) 
 
     Raises UnsupportedError for a cost that is not known for the intervals or sets of one of them.
     """
-    parts = [_attribute_arrays(attribute, cost, weight) for attribute, weight in zip(attributes, weights)]
+    parts = [
+        _tree_arrays(attribute, attribute.domain, cost, weight)
+        if isinstance(attribute.domain, Hierarchy) and not attribute.tight
+        else _width_arrays(attribute, cost, weight)
+        for attribute, weight in zip(attributes, weights)
+    ]
     node_start = np.cumsum([0] + [len(part["parent"]) for part in parts])
     for part, start in zip(parts, node_start):
         part["parent"] = np.where(part["parent"] < 0, -1, part["parent"] + start)
@@ -70,12 +75,6 @@ def attribute_of_node(tables: Tables) -> np.ndarray:
     roots = np.flatnonzero(tables.parent < 0)
     trees = np.flatnonzero(tables.kind == TREE)
     return np.repeat(trees, np.diff(np.append(roots, len(tables.parent))))
-
-
-def _attribute_arrays(attribute: Attribute, cost: Cost, weight: float) -> dict:
-    if isinstance(attribute.domain, Hierarchy) and not attribute.tight:
-        return _tree_arrays(attribute, attribute.domain, cost, weight)
-    return _width_arrays(attribute, cost, weight)
 
 
 def _tree_arrays(attribute: Attribute, hierarchy: Hierarchy, cost: Cost, weight: float) -> dict:

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from kohort.data.column import text_of
 from kohort.errors import InputError, InternalError, counted
 from kohort.parameters import shown
 from kohort.problem.promises.counts import ClassCounts
@@ -29,7 +30,7 @@ def _values(model: str, name: str, values: Any) -> tuple[str | None, ...]:
     listed = [values] if isinstance(values, str) else values
     if not isinstance(listed, Iterable) or isinstance(listed, (bytes, Mapping)):
         raise InputError(f"The {name!r} parameter of {model} must be a list. Got {shown(values)}.")
-    texts = tuple(dict.fromkeys(None if value is None else str(value) for value in listed))
+    texts = tuple(dict.fromkeys(None if value is None else text_of(value) for value in listed))
     if not texts:
         raise InputError(f"The {name!r} parameter of {model} must list a value, or be left out.")
     return texts

@@ -235,12 +235,10 @@ class PersonCells:
         in the class, so that every record counts a whole number of them.
         """
         first = self._first_of_person
-        of_person = np.add.reduceat(self.records, first)
-        units = _common_multiples(self.class_of[first], of_person, self.n_classes, len(first))
         times = np.diff(np.append(first, len(self.records)))
-        each = units[self.class_of[first]] // of_person
-        share = self.records.astype(each.dtype) * np.repeat(each, times)
-        return _summed(self.class_of, self.value_of, share, self.n_classes, self.n_values)
+        of_person = np.repeat(np.add.reduceat(self.records, first), times)
+        cells = (self.class_of, self.value_of, of_person, np.ones_like(of_person), self.records)
+        return PeopleTally(*cells, self.n_classes, self.n_values).spread()
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,7 +273,7 @@ class PeopleTally:
         n_people = int(self.people.sum())
         units = _common_multiples(self.class_of, self.of_person, self.n_classes, n_people)
         share = self.records.astype(units.dtype) * (units[self.class_of] // self.of_person)
-        return _summed(self.class_of, self.value_of, share, self.n_classes, self.n_values)
+        return ClassCounts.from_cells(self.class_of, self.value_of, share, self.n_classes, self.n_values)
 
 
 def counted_as(model: Model, context: ValueContext) -> np.ndarray:
@@ -302,18 +300,6 @@ def _common_multiples(class_of: np.ndarray, numbers: np.ndarray, n_classes: int,
     many = np.log2(max(n_people, 1))
     kind = np.int64 if largest + many < 62 else object
     return np.lcm.reduceat(pairs[:, 1].astype(kind), starts)
-
-
-def _summed(
-    class_of: np.ndarray, value_of: np.ndarray, share: np.ndarray, n_classes: int, n_values: int
-) -> ClassCounts:
-    key = class_of * n_values + value_of
-    order = np.argsort(key, kind="stable")
-    first = np.flatnonzero(np.diff(key[order], prepend=-1))
-    count = np.add.reduceat(share[order], first)
-    cells = key[order][first]
-    starts = np.searchsorted(cells // n_values, np.arange(n_classes))
-    return ClassCounts(np.add.reduceat(count, starts), cells // n_values, cells % n_values, count, n_values)
 
 
 def spread_overall(persons: np.ndarray, values: np.ndarray, n_values: int) -> np.ndarray:

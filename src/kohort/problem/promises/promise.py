@@ -65,16 +65,13 @@ class Promise(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """The parameters as JSON holds them; the class called with them gives an equal promise."""
-        parameters = ((f.name, getattr(self, f.name)) for f in fields(self))  # type: ignore[arg-type]
-        return {name: _as_json(value) for name, value in parameters if value is not None}
-
-
-def _as_json(value: Any) -> Any:
-    if isinstance(value, Fraction):
-        return plain(value)
-    if isinstance(value, tuple):
-        return list(value)
-    return value if isinstance(value, (int, float, str)) else str(value)
+        parameters = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+        for name, value in parameters.items():
+            if isinstance(value, Fraction):
+                parameters[name] = plain(value)
+            elif isinstance(value, (tuple, Population)):
+                parameters[name] = list(value) if isinstance(value, tuple) else str(value)
+        return {name: value for name, value in parameters.items() if value is not None}
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,11 +18,11 @@ import numpy as np
 
 from kohort.problem.promises.counts import ClassCounts
 from kohort.problem.promises.exact import (
-    INT64_MAX,
     Column,
     OneOf,
     Positive,
     at_most,
+    integers,
     largest_ratio,
     product_at_least_one,
     readable,
@@ -65,9 +65,8 @@ class ShareBand(ComparedModel):
         overall = self._overall(counts, context)
         total = int(overall.sum())
         bound = total * int(counts.sizes.max(initial=1))
-        kind = np.int64 if bound <= INT64_MAX else object
-        sizes = counts.sizes.astype(kind)[counts.class_of]
-        return counts.count.astype(kind) * total, overall.astype(kind)[counts.value_of] * sizes
+        sizes, count, overall = (integers(each, bound) for each in (counts.sizes, counts.count, overall))
+        return count * total, overall[counts.value_of] * sizes[counts.class_of]
 
 
 DIGITS = 60
@@ -179,7 +178,7 @@ class DeltaDisclosure(ShareBand):
         top, bottom = self._ratios(counts, context)
         margin = np.abs(_logs(top, bottom)) - float(self.asked)
         within = margin < 0
-        decided = cache(self._ratio_within)
+        decided = cache(self._within)
         for cell in np.flatnonzero(np.abs(margin) < NEAR):
             within[cell] = decided(Fraction(int(top[cell]), int(bottom[cell])))
         return np.logical_and.reduceat(within, counts.starts) & ~self._lacks_values(counts, context)
@@ -188,12 +187,11 @@ class DeltaDisclosure(ShareBand):
         """Per class whether a value of the whole table does not occur in it."""
         return counts.distinct < int(np.count_nonzero(self._overall(counts, context)))
 
-    def _ratio_within(self, ratio: Fraction) -> bool:
+    def _within(self, ratio: Fraction) -> bool:
         """Whether 2**-delta < ratio < 2**delta."""
         a, b = self.asked.numerator, self.asked.denominator
-        up = [(ratio.numerator, b), (ratio.denominator, -b), (2, -a)]
-        down = [(ratio.numerator, -b), (ratio.denominator, b), (2, -a)]
-        return not product_at_least_one(up) and not product_at_least_one(down)
+        ways = ([(part.numerator, b), (part.denominator, -b), (2, -a)] for part in (ratio, 1 / ratio))
+        return not any(map(product_at_least_one, ways))
 
     def band(self, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         factor = 2.0 ** min(float(self.asked), 1000.0)

@@ -56,7 +56,7 @@ class KAnonymity(Model):
         return f"every class has at least {_records(self.k)}"
 
     def describe_for_people(self) -> str:
-        return f"every class has at least {_people(self.k)}"
+        return f"every class has at least {self.k} {'person' if self.k == 1 else 'people'}"
 
     def refusal(
         self, whole_table: ClassCounts, context: ValueContext = NO_CONTEXT, *, k: int = 1
@@ -68,10 +68,6 @@ class KAnonymity(Model):
     def _refusal(self, whole_table: ClassCounts, context: ValueContext) -> str:
         n = int(whole_table.sizes.sum())
         return f"k = {self.k} is impossible: the table has {_records(n)}, so k can be at most {n}"
-
-
-def _people(n: int) -> str:
-    return f"{n} person" if n == 1 else f"{n} people"
 
 
 def _records(n: int) -> str:
@@ -164,13 +160,10 @@ class RiskLimit(Model):
         what = f"{'below' if self.strict else 'of at most'} {readable(self.highest)}"
         of = "the population" if self.against == "population" else "the table"
         whom = "" if self.share is None else f" for all but {percent(float(self.asked))} of the records"
-        at = f"with {k} to a class it is {self._risk_of(k):.4f}"
-        less = f"; with {k - 1} it would be {self._risk_of(k - 1):.4f}" if k > 1 else ""
+        at = f"with {k} to a class it is {expected_risk(k, self._sampled):.4f}"
+        less = f"; with {k - 1} it would be {expected_risk(k - 1, self._sampled):.4f}" if k > 1 else ""
         needs = f"is kept by k = {k}, and maybe by less" if self.of_whole_table else f"needs k = {k}"
         return f"A {which} risk {what} against {of}{whom} {needs}: {at}{less}."
-
-    def _risk_of(self, size: int) -> float:
-        return 1 / size if self.against == "sample" else float(self._risks(np.array([size]))[0])
 
     def holds(self, counts: ClassCounts, context: ValueContext = NO_CONTEXT) -> np.ndarray:
         """Per class whether its risk is within the limit; of a table that is, all classes are valid."""

@@ -158,7 +158,8 @@ def hierarchical_distance(counts: ClassCounts, overall: np.ndarray, tree: ValueT
     cells = counts.recoded(tree.leaf_node, len(tree.parent))
     for level in range(int(tree.depth.max()), 0, -1):
         apart = apart + _correction(cells, climb * (tree.depth == level), below, sizes, total)
-        cells = cells.recoded(_parents_of_level(tree, level), len(tree.parent))
+        above = np.where(tree.depth == level, tree.parent, np.arange(len(tree.parent)))
+        cells = cells.recoded(above, len(tree.parent))
     return Distances(apart, sizes * (total * 2 * height))
 
 
@@ -179,7 +180,3 @@ def _below_nodes(overall: np.ndarray, tree: ValueTree) -> np.ndarray:
         nodes = np.flatnonzero(tree.depth == level)
         np.add.at(below, tree.parent[nodes], below[nodes])
     return below
-
-
-def _parents_of_level(tree: ValueTree, level: int) -> np.ndarray:
-    return np.where(tree.depth == level, tree.parent, np.arange(len(tree.parent)))

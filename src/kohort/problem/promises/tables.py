@@ -156,12 +156,8 @@ class DeltaPresence(TableModel):
         if Fraction(self.at_least) > Fraction(self.at_most):
             raise InputError("'at_least' of DeltaPresence must not be above 'at_most'.")
 
-    @property
-    def _floor(self) -> Fraction:
-        return Fraction(self.at_least)
-
     def holds_in(self, table: LabelledClasses) -> np.ndarray:
-        people, most, least = table.known_people, self.asked, self._floor
+        people, most, least = table.known_people, self.asked, Fraction(self.at_least)
         if not table.apart or (least > 0 and table.elsewhere):  # the chance of those elsewhere is 0
             return np.zeros(len(people), dtype=bool)
         below = at_most(table.sizes, most.denominator, people, most.numerator)
@@ -170,7 +166,7 @@ class DeltaPresence(TableModel):
     def describe(self) -> str:
         return (
             "everybody in the population is in the table with a chance from "
-            f"{readable(self._floor)} to {readable(self.asked)}"
+            f"{readable(Fraction(self.at_least))} to {readable(self.asked)}"
         )
 
     def _refusal(self, whole: LabelledClasses, context: ValueContext) -> str:
@@ -179,8 +175,8 @@ class DeltaPresence(TableModel):
         if share <= self.asked:
             limits = f"at_least can be at most {rounded_down(share)}"
         return (
-            f"delta-presence from {readable(self._floor)} to {readable(self.asked)} is impossible: "
-            f"{rounded_up(share)} of the population are in the table, so {limits}"
+            f"delta-presence from {readable(Fraction(self.at_least))} to {readable(self.asked)} is "
+            f"impossible: {rounded_up(share)} of the population are in the table, so {limits}"
         )
 
 

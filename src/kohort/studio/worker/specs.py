@@ -14,14 +14,15 @@ from kohort.errors import InputError, KohortError
 from kohort.io.data_files import read_data, write_basket_file
 from kohort.io.databases import database
 from kohort.io.hierarchies import read_source
-from kohort.io.read_spec import parse_spec, with_files
 from kohort.io.read_spec import read_spec_text as text_of_spec
+from kohort.io.read_spec import with_files
 from kohort.io.tables import write_table
 from kohort.io.yaml_text import load_yaml
 from kohort.job.choose import choose
 from kohort.job.prepare import prepare
 from kohort.problem.costs import COSTS
 from kohort.statement.from_yaml import Written, read_written
+from kohort.statement.from_yaml import from_yaml as parse_spec
 from kohort.statement.items import BASKETS, BasketShape
 from kohort.studio.worker.trees import over
 from kohort.studio.worker.workplace import Items, Source, Workplace
