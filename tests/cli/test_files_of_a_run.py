@@ -268,7 +268,7 @@ def test_a_disk_that_loses_bytes_leaves_all_old_files(folder, monkeypatch, lost)
 def test_what_was_written_before_a_failure_is_told(folder, monkeypatch):
     from kohort.cli import anonymize as command
 
-    monkeypatch.setattr(command, "_show", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(command, "release_panel", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     monkeypatch.setattr(os, "_exit", sys.exit)
     result = anonymize("--algorithm", "mondrian")
     assert result.exit == 130

@@ -16,7 +16,7 @@ import pytest
 
 import kohort as ko
 from kohort.errors import InfeasibleError, InternalError, KohortError, UnsupportedError
-from kohort.io import data_files, tables
+from kohort.io import data_files
 from kohort.io.tables import read_table
 from kohort.job import maps as applying
 from kohort.job import order, publish
@@ -129,7 +129,7 @@ def test_a_writer_of_slices_is_caught(tmp_path, monkeypatch, fault, ending, shuf
     folder.mkdir()
     pq.write_table(pa.table(PEOPLE), original)
     release = anonymized_in_batches(original, **ASKED, shuffle=shuffle)
-    honest = tables.write_slices
+    honest = targets.write_slices
 
     def changed(slices, *args, **more):
         schema = FAULTS[fault](pa.concat_tables(slices.tables))

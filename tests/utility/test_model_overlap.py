@@ -75,7 +75,7 @@ def people(n=500):
         {
             "age": age,
             "sex": sex,
-            "town": rng.choice(["a", "b", "c"], n),
+            "town": rng.choice(["b", "a", "c"], n),
             "income": 20 * age + 100 * (sex == "m") + rng.normal(0, 50, n).round(),
             "ill": np.where(rng.random(n) < 1 / (1 + np.exp(-(age - 45) / 10)), "yes", "no"),
         }

@@ -450,7 +450,7 @@ COMMANDS: dict[str, tuple[type[Asked], str] | Several] = {
     ),
     "ledger": Several(
         "Look into a ledger, which ties releases of the same people together.",
-        {"show": (ShowLedger, "ledger")},
+        {"show": (ShowLedger, "catalogue")},
     ),
 }
 """Each command with what it takes, and the module that has a function of its name to carry it out."""

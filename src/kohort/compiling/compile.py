@@ -12,6 +12,7 @@ from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import Any
 
 from numba.core import config
 
@@ -58,7 +59,11 @@ def _compile(calls: list[KernelCall], cores: int, report: Report, what: str) -> 
     report(what, 0.0)
     sizes = {call: call.size for call in calls}
     total, done = sum(sizes.values()), 0
-    pool = ProcessPoolExecutor(cores, mp_context=get_context("spawn"), initializer=_leave_ctrl_c_to_parent)
+    deaf: dict[str, Any] = {
+        "initializer": signal.signal,
+        "initargs": (signal.SIGINT, signal.SIG_IGN),
+    }  # to Ctrl-C
+    pool = ProcessPoolExecutor(cores, mp_context=get_context("spawn"), **deaf)
     with compiling(), pool:
         try:
             waiting = {pool.submit(call.compile): call for call in calls}
@@ -70,10 +75,6 @@ def _compile(calls: list[KernelCall], cores: int, report: Report, what: str) -> 
             for process in list(pool._processes.values()):
                 process.terminate()
             raise
-
-
-def _leave_ctrl_c_to_parent() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _stamp(algorithm: str) -> Path:

@@ -77,18 +77,15 @@ def sensitive_attributes(
     dataset: Table, request: Statement, roles: Roles, units: Units
 ) -> dict[str, SensitiveAttribute]:
     """The sensitive columns by name, in the order and with the hierarchies that were asked for."""
-    found = {name: _sensitive(dataset, request, name) for name in roles.having("sensitive")}
-    return {name: replace(sensitive, units=units) for name, sensitive in found.items()}
-
-
-def _sensitive(dataset: Table, request: Statement, name: str) -> SensitiveAttribute:
-    column = _ordered(dataset.sensitive_column(name), request)
-    source = request.hierarchies.get(name)
-    if source is None:
-        return SensitiveAttribute(column)
-    domain = _domain(column, source, "error", natural=dataset.column(name))
-    assert isinstance(domain, Hierarchy)
-    return SensitiveAttribute(column, domain)
+    found = {}
+    for name in roles.having("sensitive"):
+        column, source = _ordered(dataset.sensitive_column(name), request), request.hierarchies.get(name)
+        found[name] = SensitiveAttribute(column, units=units)
+        if source is not None:
+            domain = _domain(column, source, "error", natural=dataset.column(name))
+            assert isinstance(domain, Hierarchy)
+            found[name] = replace(found[name], hierarchy=domain)
+    return found
 
 
 def _ordered(column: Column, request: Statement) -> Column:

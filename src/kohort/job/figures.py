@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from kohort.algorithms import EVERY_ALGORITHM
 from kohort.data.domain import STAR
@@ -35,24 +34,14 @@ _ROUNDING = 1e-9
 _PRICES = "prices of records, checked with every group that could pay them"
 
 
-@dataclass(frozen=True)
-class Figures:
-    """Costs by name, and what is known of the least possible value of the chosen one.
-
-    claims  `bound` (a lower bound that verification proved), `solver_bound` (a higher one that nothing
-            checked) and `guarantee` (an approximation factor), those of them that there are
-    """
-
-    loss: dict[str, float]
-    claims: dict[str, Claim]
-
-
-def checked_figures(
+def checked_claims(
     problem: Problem, solution: Solution, loss: dict[str, float], request: Statement, algorithm: str
-) -> Figures:
-    """The figures of a release; InternalError if they contradict each other or a proof does not hold.
+) -> dict[str, Claim]:
+    """What is known of the least possible value of the chosen cost, given the costs that were measured.
 
-    `loss` has the costs, as measured on the published table.
+    `bound` (a lower bound that verification proved), `solver_bound` (a higher one that nothing checked) and
+    `guarantee` (an approximation factor), those of them that there are. InternalError if figures contradict
+    each other or a proof does not hold.
     """
     recoding = solution.recoding
     if problem.cost.name not in loss:
@@ -69,7 +58,7 @@ def checked_figures(
     if factor is not None:
         theorem = getattr(EVERY_ALGORITHM.get(algorithm), "theorem", "")  # there may be one of the user's own
         claims["guarantee"] = _factor(factor, cost, recoding, theorem)
-    return Figures(loss, claims)
+    return claims
 
 
 def _bounds(problem: Problem, solution: Solution, cost: float) -> dict[str, Claim]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -50,6 +50,8 @@ class Prepared:
     units       whose the records are, and which are seen together
     weights     the sampling weight of each record
     treated     sensitive columns with a treatment, as they are published: promises are about these
+    treatments  how columns are published that are neither generalized nor left as they are
+    secret      what treatments draw from, and nobody may know
     """
 
     dataset: Table
@@ -58,20 +60,12 @@ class Prepared:
     attributes: tuple[Attribute, ...]
     sensitive: Mapping[str, SensitiveAttribute]
     files: OneFile | TwoFiles
-    items: ItemsProblem | None = None
-    units: Units = field(default_factory=Units)
-    weights: Weights = field(default_factory=Weights)
-    treated: Mapping[str, pa.Array] = field(default_factory=dict)
-
-    @cached_property
-    def treatments(self) -> dict[str, Treatment]:
-        """How columns are published that are neither generalized nor left as they are."""
-        return treatments_of(self.request)
-
-    @cached_property
-    def secret(self) -> Secret:
-        """What treatments draw from, and nobody may know."""
-        return Secret.of(self.request)
+    items: ItemsProblem | None
+    units: Units
+    weights: Weights
+    treated: Mapping[str, pa.Array]
+    treatments: Mapping[str, Treatment]
+    secret: Secret
 
     @cached_property
     def problem(self) -> Problem:
@@ -99,9 +93,25 @@ class Prepared:
         )
 
     @property
+    def kept_by_k(self) -> tuple[Model, ...]:
+        """The promises about all classes together that are kept by a search for a k.
+
+        See `solve_within_limits`. These are limits on the risk, and those promises about a whole table that
+        classes of some size always keep. The latter are left to the algorithm where one is asked for that
+        searches over levels.
+        """
+        models = self.request.table_models if self.attributes else ()
+        limits = tuple(m for m in models if isinstance(m, RiskLimit) and m.of_whole_table)
+        others = tuple(m for m in models if m.of_table)
+        by_size = all(m.enough_k is not None and m.enough_k <= self.n_people for m in others)
+        named = self.request.algorithm_name  # one that meets such promises by itself?
+        searches = named in ALGORITHMS and named != "auto" and ALGORITHMS[named].meets(TableModel)
+        return (*limits, *others) if by_size and not searches else limits
+
+    @property
     def _searched_models(self) -> tuple[Model, ...]:
         """The models as algorithms see them: a limit on the risk of a class is the k that it needs."""
-        models, kept = self.request.table_models, kept_by_k(self.request, self.n_people)
+        models, kept = self.request.table_models, self.kept_by_k
         if not kept and not any(isinstance(model, RiskLimit) for model in models):
             return models
         others = (m for m in models if m not in kept and not isinstance(m, (KAnonymity, RiskLimit)))
@@ -172,7 +182,9 @@ def prepare(dataset: Table, request: Statement, events: Table | None = None) -> 
     items = items_problem(dataset, request)
     histories = histories_of(dataset, request, files.nothing, files.columns_of_events)
     units = replace(units, histories=histories)
-    return Prepared(dataset, request, roles, attributes, sensitive, files, items, units, weights, treated)
+    return Prepared(
+        dataset, request, roles, attributes, sensitive, files, items, units, weights, treated, found, secret
+    )
 
 
 def settled_roles(dataset: Table, request: Statement) -> Roles:
@@ -215,20 +227,6 @@ def _refuse_lookalikes(attributes: tuple[Attribute, ...], *, null_is_star: bool)
                 "that its hierarchy lacks), which does not go together with alpha and rounding: ceiling. "
                 "Leave rounding out."
             )
-
-
-def kept_by_k(request: Statement, n_people: int) -> tuple[Model, ...]:
-    """The promises about all classes together that are kept by a search for a k, see `solve_within_limits`.
-
-    These are limits on the risk, and those promises about a whole table that classes of some size always
-    keep. The latter are left to the algorithm where one is asked for that searches over levels.
-    """
-    limits = tuple(m for m in request.table_models if isinstance(m, RiskLimit) and m.of_whole_table)
-    others = tuple(model for model in request.table_models if model.of_table)
-    by_size = all(model.enough_k is not None and model.enough_k <= n_people for model in others)
-    named = request.algorithm_name  # one that meets such promises by itself?
-    searches = named != "auto" and named in ALGORITHMS and ALGORITHMS[named].meets(TableModel)
-    return (*limits, *others) if by_size and not searches else limits
 
 
 def sample_of(dataset: Table, request: Statement) -> Table:

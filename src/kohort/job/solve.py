@@ -19,12 +19,12 @@ import numpy as np
 
 from kohort.algorithms import Progress, Run, Stop, bound_of, time_for_bound
 from kohort.job.choose import Choice
-from kohort.job.prepare import Prepared, kept_by_k
+from kohort.job.prepare import Prepared
 from kohort.job.publish import Published
 from kohort.kernels.compile_time import compile_ahead, compile_clock
 from kohort.kernels.grouping import ranges_by_group
 from kohort.problem.problem import Problem
-from kohort.problem.promises import ClassCounts, KAnonymity, LabelledClasses, Model, TableModel
+from kohort.problem.promises import ClassCounts, KAnonymity, LabelledClasses, TableModel
 from kohort.recoding.recoding import Recoding
 from kohort.statement import Statement
 from kohort.tables.source import refuse_too_large
@@ -74,6 +74,7 @@ def solve(problem: Problem, choice: Choice, request: Statement, clock: Clock) ->
     return Solution(recoding, bound.value, run.was_cut, tuple(notes))
 
 
+@dataclass
 class Clock:
     """Measures the seconds of each phase of a job.
 
@@ -81,10 +82,9 @@ class Clock:
     stop      once it returns True, the best solution so far is taken, and no further bound is computed
     """
 
-    def __init__(
-        self, seconds: dict[str, float], progress: Progress | None = None, stop: Stop | None = None
-    ) -> None:
-        self.seconds, self.progress, self.stop = seconds, progress, stop
+    seconds: dict[str, float]
+    progress: Progress | None = None
+    stop: Stop | None = None
 
     @contextmanager
     def __call__(self, phase: str) -> Iterator[None]:
@@ -101,14 +101,9 @@ class Clock:
 Attempt = tuple[Problem, Solution, Published]
 
 
-def promised_by_k(prepared: Prepared) -> tuple[Model, ...]:
-    """The promises that are kept by a search for a k."""
-    return kept_by_k(prepared.request, prepared.n_people) if prepared.attributes else ()
-
-
 def _limits_of_k(prepared: Prepared) -> tuple[int, int]:
     """The k that is promised, and one with which the classes always keep each promise."""
-    sizes = (model.enough_k for model in promised_by_k(prepared))
+    sizes = (model.enough_k for model in prepared.kept_by_k)
     most = min(max(size for size in sizes if size is not None), prepared.n_people)
     return prepared.problem.k, max(most, prepared.problem.k)
 
@@ -162,7 +157,7 @@ def _keeps(prepared: Prepared, published: Published) -> bool:
         model.holds_in(_labelled_classes(prepared, classes)).all()
         if isinstance(model, TableModel)
         else model.holds(ClassCounts.of_sizes(sizes)).all()
-        for model in promised_by_k(prepared)
+        for model in prepared.kept_by_k
     )
 
 

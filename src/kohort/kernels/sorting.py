@@ -123,15 +123,6 @@ def place_among(ordered, value):
 
 
 @kernel
-def places_among(ordered, values):
-    """How many elements of a sorted array are below each of the values. O(len(values) log n)."""
-    places = np.empty(len(values), np.int64)
-    for i in range(len(values)):
-        places[i] = place_among(ordered, values[i])
-    return places
-
-
-@kernel
 def distinct_values(values):
     """The different values of a one-dimensional array in ascending order. O(n log n)."""
     ordered = sorted_copy(values)

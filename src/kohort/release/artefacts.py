@@ -180,25 +180,22 @@ class ReportFile(Artefact):
     def check(self) -> None:
         check_page(self.path, self.name)
 
-    def write(self, release: Release, draft_of: Drafts, known: Mapping[str, Any]) -> None:
+    def write(self, release: Release, draft_of: Drafts, known: Mapping[str, Any]) -> Any:
         from kohort.report.html import write_report
 
         write_report(release, draft_of[self.path], version=self.version, **known)
 
 
 @dataclass(frozen=True)
-class DossierFile(Artefact):
+class DossierFile(ReportFile):
     """The document for those who must approve the release."""
 
     name = "dossier"
     help = "Also write a dossier for those who approve it (.html or .pdf)."
-    names_original = True
+    spark = False
     version: Annotated[
         str, Said("dossier_version", "'internal' shows values of the data; 'public' does not.", check_version)
     ] = "internal"
-
-    def check(self) -> None:
-        check_page(self.path, self.name)
 
     def write(self, release: Release, draft_of: Drafts, known: Mapping[str, Any]) -> dict[str, Any]:
         from kohort.report.dossier.write import write_dossier

@@ -15,11 +15,11 @@ from kohort.algorithms import ALGORITHMS, Progress, Solver, Stop
 from kohort.errors import InternalError
 from kohort.job.choose import Choice, choose
 from kohort.job.columns import ItemsPart
-from kohort.job.figures import checked_figures, extreme_caution, release_notes
+from kohort.job.figures import checked_claims, extreme_caution, release_notes
 from kohort.job.order import PublishedOrder, settle_order
 from kohort.job.prepare import Prepared, prepare, sample_of
 from kohort.job.publish import Published, publish, refuse_dropping
-from kohort.job.solve import Attempt, Clock, Solution, promised_by_k, solve, solve_within_limits, tries
+from kohort.job.solve import Attempt, Clock, Solution, solve, solve_within_limits, tries
 from kohort.job.verify import verify_published
 from kohort.problem.problem import Problem
 from kohort.recoding.recoding import Recoding
@@ -69,7 +69,8 @@ def release_of(
         with clock("verify"):
             published, verified = steps.verify(prepared, published)
             _refuse_failed(published, verified)
-            figures = checked_figures(problem, solution, verified.loss or {}, request, choice.name)
+            loss = verified.loss or {}
+            claims = checked_claims(problem, solution, loss, request, choice.name)
             tied = tie.settled(solution.recoding, published, compared=compared)
         tied = tied.beside_alone(prepared, choice.solver, clock)
     extremes = published.extremes(prepared.attributes, prepared.problem.k)
@@ -82,11 +83,11 @@ def release_of(
         problem=prepared.problem,
         published=published,
         verdict=verified.verdict,
-        loss=figures.loss,
+        loss=loss,
         unweighted_loss=verified.unweighted_loss,
         algorithm=choice.name,
         parameters=choice.parameters,
-        claims=figures.claims,
+        claims=claims,
         notes=(*about, *notes, *release_notes(prepared, choice, solution, published, verified.verdict)),
         seconds=clock.seconds,
         items=ItemsPart.of(prepared.problem, recoding, choice.items, prepared.request),
@@ -128,7 +129,7 @@ class Steps:
 
     def solve(self, prepared: Prepared, choice: Choice, clock: Clock) -> Attempt:
         """The solution and what it publishes; promises about all classes take several attempts."""
-        request, several = prepared.request, bool(promised_by_k(prepared))
+        request, several = prepared.request, bool(prepared.kept_by_k)
         own = ALGORITHMS[choice.name].own_time_limit if several else None
         seconds = own if request.time_limit is None else request.time_limit
         if several and seconds is not None:

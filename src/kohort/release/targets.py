@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from kohort.errors import InputError, UnsupportedError
 from kohort.files.atomic import Outputs
 from kohort.io.data_files import read_basket_file, write_data
 from kohort.io.databases import DatabaseTable, is_url
-from kohort.io.formats import Format, format_of
+from kohort.io.formats import format_of
 from kohort.io.formats.fitting import Slices, rows_per_slice
 from kohort.io.source_file import plain_suffix
 from kohort.io.tables import open_in_batches, read_table, write_slices, writes_slices
@@ -183,28 +183,23 @@ def check_file(
     """
     kind = format_of(path)
     checking = check(f"the {path.suffix} file", holds_all=kind.holds_all)
-    with _read(path, kind, delimiter) as (sha256, parts):
-        for part in parts:
-            checking.compare(unescaped(part) if formulas == "escape" and kind.name == "csv" else part)
-    checking.finish()
-    return sha256
-
-
-@contextmanager
-def _read(path: Path, kind: Format, delimiter: str | None) -> Iterator[tuple[str, Iterator[pa.Table]]]:
-    """The hash of a file, and its records as its readers see them."""
     options: dict[str, Any] = {"header": True} if "header" in kind.options else {}
     if "delimiter" in kind.options:
         usual = "\t" if plain_suffix(path) == ".tsv" else ","
         options |= {"delimiter": delimiter or usual, "encoding": "utf-8"}
-    with _readable(path):
+    parts: Iterator[pa.Table]
+    with _readable(path), ExitStack() as stack:
         opened = open_in_batches(path, **options)
         if isinstance(opened, str):
             found = read_table(path, **options)
-            yield found.sha256, iter([found.table])
-            return
-        with closing(opened.read(opened.schema.names)) as batches:
-            yield opened.sha256, (pa.Table.from_batches([batch]) for batch in batches)
+            sha256, parts = found.sha256, iter([found.table])
+        else:
+            batches = stack.enter_context(closing(opened.read(opened.schema.names)))
+            sha256, parts = opened.sha256, (pa.Table.from_batches([batch]) for batch in batches)
+        for part in parts:
+            checking.compare(unescaped(part) if formulas == "escape" and kind.name == "csv" else part)
+    checking.finish()
+    return sha256
 
 
 @contextmanager

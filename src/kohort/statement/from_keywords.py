@@ -83,12 +83,12 @@ def _is_default(name: str, value: Any) -> bool:
 def from_keywords(given: Mapping[str, Any]) -> Statement:
     """The statement that keywords make, as `spelled_out` gives them; files they name are not read yet."""
     items = _items(given["items"])
-    if given["k"] is None and isinstance(given["privacy"], tuple) and not given["privacy"] and items is None:
+    if given["k"] is None and isinstance(given["privacy"], tuple) and not given["privacy"] and not items:
         raise InputError("Say what is promised, such as k=10 or privacy=[ko.KAnonymity(10)].")
-    trees = hierarchies_by_column(given["quasi_identifiers"], optional=items is not None)
+    trees = hierarchies_by_column(given["quasi_identifiers"], optional=bool(items))
     options = {name: given[name] for name in OPTIONS}
     by_column = isinstance(given["scheme"], Mapping)
-    if items is not None:
+    if items:
         options |= {"items_algorithm": items.algorithm, "items_weight": items.weight}
     return Statement.of(
         **{**options, "scheme": None if by_column else given["scheme"]},
@@ -102,7 +102,7 @@ def from_keywords(given: Mapping[str, Any]) -> Statement:
 
 
 def _columns(
-    given: Mapping[str, Any], trees: Mapping[str, Any], items: Items | None, schemes: Mapping[str, str]
+    given: Mapping[str, Any], trees: Mapping[str, Any], items: Items, schemes: Mapping[str, str]
 ) -> dict[str, Column]:
     """Every column that is named, with what is given of it."""
     for name, kind in (("orders", Any), ("weights", float), ("publish", str), ("joins", str)):
@@ -113,7 +113,7 @@ def _columns(
         "sensitive": given["sensitive"],
         "identifier": given["identifiers"],
         "insensitive": given["insensitive"],
-        "items": [] if items is None else [items.column],
+        "items": [items.column] if items else [],
         **{role: given[role] or () for role in OF_ONE_COLUMN},
     }
     said: dict[str, dict[str, Any]] = {
@@ -136,7 +136,7 @@ def _columns(
             elif role != "quasi-identifier":
                 said["treatment"][name] = words
     found = columns_of(_roles(named), **said)
-    if items is not None:
+    if items:
         found[items.column] = Column("items", **{key: getattr(items, key) for key in OF_ITEMS})
     return found
 
@@ -184,12 +184,12 @@ def _events(given: Mapping[str, Any]) -> EventsAsked:
     return EventsAsked(keys[0], orphans=given["orphans"])
 
 
-def _items(items: Any) -> Items | None:
-    """The column of items: given by its name, with a hierarchy, or as `Items`."""
+def _items(items: Any) -> Items:
+    """The column of items, if there is one: given by its name, with a hierarchy, or as `Items`."""
     if isinstance(items, Items):
         return replace(items, hierarchy=hierarchy_of(items.hierarchy))
     if items is None or isinstance(items, str):
-        return None if items is None else Items(items)
+        return Items(items or "")
     if not isinstance(items, Mapping) or len(items) != 1:
         raise InputError(
             "'items' is the name of one column, a mapping from it to a hierarchy, or ko.Items(...)."
@@ -223,12 +223,9 @@ def hierarchies_by_column(
         return {}
     if not names:
         raise InputError("Name the quasi_identifiers: the columns that others may know.")
-    given = quasi_identifiers if isinstance(quasi_identifiers, Mapping) else dict.fromkeys(names)
-    sources = ((name, given[name]) for name in names)
-    return {
-        name: hierarchy_of(of.said.get("hierarchy") if isinstance(of, ColumnWords) else of)
-        for name, of in sources
-    }
+    given = dict(quasi_identifiers if isinstance(quasi_identifiers, Mapping) else dict.fromkeys(names))
+    given |= {name: of.said.get("hierarchy") for name, of in given.items() if isinstance(of, ColumnWords)}
+    return {name: hierarchy_of(given[name]) for name in names}
 
 
 def _promises(privacy: Sequence[Promise] | Promise, k: int | None) -> tuple[Promise, ...]:

@@ -93,8 +93,10 @@ def _routes() -> list[Any]:
         Route("/sessions", _sessions),
         Route("/sessions.json", _sessions),
         *pages,
-        Route(f"{session}/undo", _of_session(_if_current(_undo)), methods=["POST"]),
-        Route(f"{session}/redo", _of_session(_if_current(_redo)), methods=["POST"]),
+        *(
+            Route(f"{session}/{move}", _of_session(_if_current(partial(_move, move))), methods=["POST"])
+            for move in ("undo", "redo")
+        ),
         Route(f"{session}/close", _of_session(_close), methods=["POST"]),
         Route(f"{session}/events", _of_session(_events)),
         Route(f"{session}/spec.yaml", _of_session(_spec)),
@@ -225,13 +227,8 @@ async def _login(request: Request) -> Response:
 # -- what every page has ---------------------------------------------------------------------------
 
 
-async def _undo(session: Session, request: Request) -> Response:
-    session.undo()
-    return await _back_to_page(session, request)
-
-
-async def _redo(session: Session, request: Request) -> Response:
-    session.redo()
+async def _move(move: str, session: Session, request: Request) -> Response:
+    getattr(session, move)()
     return await _back_to_page(session, request)
 
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import re
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
-from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, PrefixLoader
 from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from kohort.report.html import page_templates
 from kohort.studio.session import Session
-
-_SHARE = re.compile(r"(under |almost )?[0-9.,]+ %")
 
 
 def render(
@@ -26,47 +23,29 @@ def render(
     message = None
     if session is not None:
         message, session.message = session.message, None
-    number = request.path_params.get("number")
-    text = (
-        _templates()
-        .get_template(f"{name}.html")
-        .render(
-            page=name,
-            here=name if number is None else f"{name}/{number}",
-            session=session,
-            message=message,
-            w=words(),
-            t=words().get(name, {}),
-            steps=STEPS,
-            **facts,
-        )
-    )
-    return HTMLResponse(text, status)
+    number, template = request.path_params.get("number"), _templates().get_template(f"{name}.html")
+    here, texts = name if number is None else f"{name}/{number}", words().get(name, {})
+    known = {"page": name, "here": here, "session": session, "message": message, "steps": STEPS}
+    return HTMLResponse(template.render(known, w=words(), t=texts, **facts), status)
 
 
 @cache
 def _templates() -> Environment:
-    found = Environment(
-        loader=ChoiceLoader(
-            [PackageLoader("kohort.studio"), PrefixLoader({"report": PackageLoader("kohort.report")})]
+    """The templates of the report with those of the studio, in which its parts are shown."""
+    own, report = PackageLoader("kohort.studio"), PackageLoader("kohort.report")
+    found = page_templates().overlay(
+        loader=ChoiceLoader([own, PrefixLoader({"report": report})]), finalize=_shown
+    )
+    found.filters = {
+        **found.filters,
+        "number": number_text,
+        "percent": lambda share: "-" if share is None else f"{100 * share:.1f} %",
+        "unbroken": lambda text: str(text).replace(" %", "\u00a0%"),
+        "drawing": drawing_of,
+        "level_text": lambda column, words: words.format(
+            name=column["name"], level=column["chosen"], of=len(column["labels"]) - 1
         ),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=_shown,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    found.filters["number"] = number_text
-    found.filters["percent"] = lambda share: "-" if share is None else f"{100 * share:.1f} %"
-    found.filters["unbroken"] = lambda text: str(text).replace(" %", "\u00a0%")
-    found.filters["drawing"] = drawing_of
-    found.filters["level_text"] = lambda column, words: words.format(
-        name=column["name"], level=column["chosen"], of=len(column["labels"]) - 1
-    )
-    found.filters["json"] = lambda value: json.dumps(value, ensure_ascii=False)
-    found.tests["figure_like"] = lambda value: (
-        isinstance(value, (int, float)) or bool(_SHARE.fullmatch(str(value)))
-    )
+    }
     return found
 
 

@@ -184,19 +184,15 @@ def without_events(spec: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _entries_of(spec: dict[str, Any], name: str) -> dict[str, Any]:
-    """The mapping of the spec in which a column has its entry: that of the people, or of the events."""
-    of_events = (spec.get("events") or {}).get("attributes", {})
-    return of_events if name in of_events else spec["attributes"]
-
-
 def set_hierarchy(spec: dict[str, Any], name: str, hierarchy: Any) -> None:
     """Give a column of either table, or items, a hierarchy; None: take it away."""
     events = spec.get("events") or {}
     if spec.get("items") is not None:
         entry = spec["items"]
+    elif events.get("items") == name:
+        entry = events
     else:
-        entry = events if events.get("items") == name else _entries_of(spec, name)[name]
+        entry = {**spec["attributes"], **events.get("attributes", {})}[name]
     entry.pop("hierarchy", None)
     if hierarchy is not None:
         entry["hierarchy"] = hierarchy

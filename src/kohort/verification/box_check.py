@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kohort.kernels.compiled import kernel, lean
-from kohort.verification.box_payments import missing_payments, payments_for, without_unpayable
+from kohort.verification.box_payments import Rows, missing_payments, payments_for, without_unpayable
 
 _OPEN, _HAS = 0, 1
 _REFUTED, _CLOSED, _UNDECIDED = 0, 1, 2
@@ -58,7 +58,7 @@ def prices_hold(
         if sum(done) > limit:
             return _UNDECIDED
         payments = payments_for(values, copies, columns.n_values)
-        found, work = _closed_everywhere(columns, values, copies, price, k, start, limit, payments)
+        found, work = _closed_everywhere(columns, Rows(values, copies, price), k, start, limit, payments)
         done.append(work)
         return int(found)
 
@@ -103,54 +103,69 @@ def _starts(columns: BoxColumns, values: np.ndarray, copies: np.ndarray) -> list
     return sorted(starts, key=lambda start: -len(start.rows))
 
 
+class _Cases(NamedTuple):
+    """Cases that wait, the last one next: `_CASES` of them at first."""
+
+    left: np.ndarray  # rows that can still be among the records; n_left of them
+    n_left: np.ndarray
+    known: np.ndarray  # per column and value whether the records have it
+    end: np.ndarray  # per column the least value, the greatest value, and how many are known
+
+
 @kernel
-def _closed_everywhere(columns, values, copies, price, k, start, limit, payments):
+def _closed_everywhere(columns, table, k, start, limit, payments):
     """The verdict on all cases that begin with some rows, and a value of some columns.
 
     Also how much work that took: rows are gone through once, the dearest column by column.
     """
-    n, m = values.shape
-    width = columns.n_values.max()
-    left, n_left = np.empty((_CASES, n), np.int32), np.zeros(_CASES, np.int64)
-    known = np.zeros((_CASES, m, width), np.int8)
-    end = np.zeros((_CASES, m, 3), np.int64)  # least value, greatest value, and how many are known
+    values, copies, price = table
+    (n, m), width = values.shape, columns.n_values.max()
+    cases = _Cases(
+        np.empty((_CASES, n), np.int32),
+        np.zeros(_CASES, np.int64),
+        np.zeros((_CASES, m, width), np.int8),
+        np.zeros((_CASES, m, 3), np.int64),
+    )
     load = np.zeros((m, width))
-    left[0, : len(start.rows)], n_left[0], waiting, work = start.rows, len(start.rows), 1, 0
+    cases.left[0, : len(start.rows)], cases.n_left[0], waiting, work = start.rows, len(start.rows), 1, 0
     for i in range(len(start.columns)):
-        _have(columns, known[0], end[0], start.columns[i], start.values[i])
+        _have(columns, cases.known[0], cases.end[0], start.columns[i], start.values[i])
     while waiting > 0:
         case = waiting - 1
-        rows = left[case, : n_left[case]]
+        known, end = cases.known[case], cases.end[case]
+        rows = cases.left[case, : cases.n_left[case]]
         work += len(rows) + m * width
         if work > limit:
             return _UNDECIDED, work
         spent = 0.0
         for a in range(m):
-            spent += _cost(columns, a, end[case, a])
+            spent += _cost(columns, a, end[a])
         total, n_dearest = _dearest(copies, price, rows, k)
         if n_dearest < 0 or total <= k * (spent + _NEAR):
             waiting -= 1
             continue
-        missing = missing_payments(
-            columns, values, copies, price, k, rows, known[case], end[case], spent, payments
-        )
+        missing = missing_payments(columns, table, k, rows, known, end, spent, payments)
         work += payments.counted[1]
         if missing > 0.0:
             _weigh_owed(values, rows, payments, load)
-            n_left[case] = without_unpayable(values, price, rows, payments)
-            rows = left[case, : n_left[case]]
+            cases.n_left[case] = without_unpayable(values, price, rows, payments)
+            rows = cases.left[case, : cases.n_left[case]]
             total, n_dearest = _dearest(copies, price, rows, k)
         if missing == 0.0 or n_dearest < 0 or total <= k * (spent + _NEAR):
             waiting -= 1
             continue
         _weigh_prices(values, price, rows[:n_dearest], load)
-        a, value = _undecided(columns, values, rows, known[case], end[case], load)
+        a, value = _undecided(columns, values, rows, known, end, load)
         if a < 0:  # the dearest are all in the box, and priced above its cost
             return _REFUTED, work
-        if waiting + 2 > len(n_left):
-            left, n_left = np.concatenate((left, left)), np.concatenate((n_left, n_left))
-            known, end = np.concatenate((known, known)), np.concatenate((end, end))
-        waiting = _split(columns, values, left, n_left, known, end, case, a, value)
+        if waiting + 2 > len(cases.n_left):
+            cases = _Cases(
+                np.concatenate((cases.left, cases.left)),
+                np.concatenate((cases.n_left, cases.n_left)),
+                np.concatenate((cases.known, cases.known)),
+                np.concatenate((cases.end, cases.end)),
+            )
+        waiting = _split(columns, values, cases, case, a, value)
     return _CLOSED, work
 
 
@@ -285,13 +300,14 @@ def _beyond(load, value, end):
 
 
 @kernel
-def _split(columns, values, left, n_left, known, end, case, a, value):
+def _split(columns, values, cases, case, a, value):
     """Replace a case by two or three: without the value and with it, or below, above, and on both sides."""
+    left, n_left, known, end = cases
     more, n_values = case + 1, columns.n_values[a]
     is_interval = not (columns.is_set[a] or columns.is_tree[a])
-    _copy(left, n_left, known, end, case, more)
+    _copy(cases, case, more)
     if is_interval and end[case, a, 2] == 0 and not _have_all(values, left[case, : n_left[case]], a, value):
-        _copy(left, n_left, known, end, case, more + 1)
+        _copy(cases, case, more + 1)
         _have(columns, known[more + 1], end[more + 1], a, value - 1)
         _have(columns, known[more + 1], end[more + 1], a, value)
         n_left[case] = _without(values, left[case], n_left[case], a, value, n_values - 1)
@@ -314,10 +330,10 @@ def _have_all(values, rows, a, value):
 
 
 @kernel
-def _copy(left, n_left, known, end, case, to):
-    n_left[to] = n_left[case]
-    left[to, : n_left[case]] = left[case, : n_left[case]]
-    known[to], end[to] = known[case], end[case]
+def _copy(cases, case, to):
+    cases.n_left[to] = cases.n_left[case]
+    cases.left[to, : cases.n_left[case]] = cases.left[case, : cases.n_left[case]]
+    cases.known[to], cases.end[to] = cases.known[case], cases.end[case]
 
 
 @lean

@@ -28,6 +28,14 @@ _TIMES = 8  # k: so many of the dearest records may have to be paid
 _TURNS = 4
 
 
+class Rows(NamedTuple):
+    """Distinct rows, the dearest first: the value of each column, how many records, and their price."""
+
+    values: np.ndarray
+    copies: np.ndarray
+    price: np.ndarray
+
+
 class Payments(NamedTuple):
     """What rows owe and values pay; room that one case after the other uses."""
 
@@ -60,8 +68,9 @@ def payments_for(values: np.ndarray, copies: np.ndarray, n_values: np.ndarray) -
 
 
 @lean
-def missing_payments(columns, values, copies, price, k, rows, known, end, spent, payments):
+def missing_payments(columns, table, k, rows, known, end, spent, payments):
     """What rows owe beyond k * (spent - level) and values do not pay, for the best level; 0 if nothing."""
+    values, copies, price = table
     above, records = 0, 0
     while above < len(rows) and price[rows[above]] > spent:
         records += copies[rows[above]]

@@ -92,12 +92,10 @@ class PublishedTable:
                withheld
         """
         counted: Sequence[Pairs | None] = pairs or [None] * len(labels)
-        columns = []
-        for shown, reading, pair in zip(labels, readings, counted):
-            attribute = reading.attribute
-            columns.append(
-                _ShownColumn(reading.extent, shown, rows, attribute.column, attribute.weight, pair)
-            )
+        columns = [
+            _ShownColumn(r.extent, shown, rows, r.attribute.column, r.attribute.weight, pair)
+            for shown, r, pair in zip(labels, readings, counted)
+        ]
         return cls(columns, withheld, class_sizes)
 
     def over_columns(self, figures: Sequence[float]) -> float:
@@ -123,28 +121,18 @@ def loss_of_labels(labels: Extent) -> np.ndarray:
     return (labels.width - 1) / max(labels.n_leaves - 1, 1)
 
 
-def _ncp(labels: Extent) -> np.ndarray:
-    """w / L, and nothing for an exact value."""
-    return np.where(labels.width > 1, labels.width / max(labels.n_leaves, 1), 0.0)
-
-
 def _entropy(labels: Extent) -> np.ndarray:
     """The bits missing: -sum p log2 p with p = c / n, which is log2 n - (sum c log2 c) / n."""
     n = np.maximum(labels.records, 1)
     return np.maximum(np.log2(n) - labels.count_log / n, 0.0)
 
 
-def _monotone_entropy(labels: Extent) -> np.ndarray:
-    """The same times the share of records that have one of the values."""
-    return _entropy(labels) * labels.records / labels.n_records
-
-
 _MEAN_CELLS: dict[str, Cell] = {
     "loss": loss_of_labels,
-    "ncp": _ncp,
+    "ncp": lambda labels: np.where(labels.width > 1, labels.width / max(labels.n_leaves, 1), 0.0),
     "tree": lambda labels: labels.level,
     "entropy": _entropy,
-    "monotone-entropy": _monotone_entropy,
+    "monotone-entropy": lambda labels: _entropy(labels) * labels.records / labels.n_records,
 }
 
 
@@ -188,17 +176,14 @@ def _hierarchical_discernibility(table: PublishedTable) -> float:
     return table.over_columns(figures) + float(table.withheld.sum())
 
 
-def _average_class_size(table: PublishedTable) -> float:
-    sizes = table.class_sizes
-    return float(sizes.sum() / len(sizes)) if len(sizes) else float(len(table.withheld))
-
-
 _OF_TABLES: dict[str, Callable[[PublishedTable], float]] = {
     "suppressions": lambda table: float(sum(c.uses[c.extent.star].sum() for c in table.columns)),
     "ambiguity": _ambiguity,
     "discernibility": _discernibility,
     "hierarchical-discernibility": _hierarchical_discernibility,
-    "average-class-size": _average_class_size,
+    "average-class-size": lambda table: (
+        float(table.class_sizes.mean()) if len(table.class_sizes) else float(len(table.withheld))
+    ),
 }
 
 COST_NAMES = (

@@ -23,6 +23,7 @@ from kohort.problem.attribute import Attribute
 from kohort.verification.scale import Position, Scale, Tree, period, spelled, tree_of
 
 _NONE = np.zeros(0, dtype=np.int64)
+_NOBODY = (0, -1)  # an empty range
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,44 +147,36 @@ class Meaning(NamedTuple):
     scattered: np.ndarray = _NONE
     denied: np.ndarray = _NONE
     leaves: range | np.ndarray = range(0)
-    star: bool = False
     understood: bool = True
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """What each label covers of the values of a column, ranked by the leaves of its hierarchy, if any."""
+    """What each label covers of the values of a column, ranked by the leaves of its hierarchy, if any.
+
+    places      per value its leaf, -1 if it has none; the value itself without a hierarchy
+    covering    what the labels cover by the places of their nodes, whatever their texts say
+    denied      pairs of a label and a value under its node that it does not hold, by what it says itself
+    leaves      per label that is a node: its first and last leaf; spans: those of a set or interval
+    understood  per label whether it is one of the things that a published value can be
+    """
 
     attribute: Attribute
-    places: np.ndarray  # per value its leaf, -1 if it has none; the value itself without a hierarchy
-    meanings: Sequence[Meaning]
-
-    @cached_property
-    def understood(self) -> np.ndarray:
-        """Per label whether it is one of the things that a published value can be."""
-        return np.array([meaning.understood for meaning in self.meanings], dtype=bool)
-
-    @cached_property
-    def covering(self) -> Covering:
-        """What the labels cover by the places of their nodes, whatever their texts say."""
-        rank_of_code = np.empty(len(self.places), dtype=np.int64)
-        rank_of_code[np.argsort(self.places, kind="stable")] = np.arange(len(self.places))
-        ends = np.array([(m.ranks.start, m.ranks.stop - 1) for m in self.meanings], dtype=np.int64)
-        first, last = ends.reshape(-1, 2).T
-        return Covering(rank_of_code, first, last, _pairs([m.scattered for m in self.meanings]))
-
-    @cached_property
-    def _denied(self) -> np.ndarray:
-        return _pairs([meaning.denied for meaning in self.meanings])
+    places: np.ndarray
+    covering: Covering
+    denied: np.ndarray
+    leaves: np.ndarray
+    spans: dict[int, np.ndarray]
+    stars: np.ndarray
+    understood: np.ndarray
 
     def covers(self, label: np.ndarray, code: np.ndarray) -> np.ndarray:
         """For each pair of a label and an original value, whether the label covers the value."""
-        covering = self.covering
+        covering, n_values = self.covering, len(self.places)
         rank = covering.rank_of_code[code]
         in_row = (covering.first[label] <= rank) & (rank <= covering.last[label])
-        n_values = len(self.places)
         covered = in_row | _among(covering.scattered, label, rank, n_values)
-        return covered & ~_among(self._denied, label, code, n_values)
+        return covered & ~_among(self.denied, label, code, n_values)
 
     def covers_one(self, label: int, code: int) -> bool:
         """The same for one pair."""
@@ -194,32 +187,36 @@ class Reading:
         """How much the labels cover, in the published domain: tight or hierarchy."""
         tree, counts = _tree(self.attribute), self.attribute.column.counts
         n_leaves = len(self.places if tree is None else tree.leaves)
-        logs = counts * np.log2(np.maximum(counts, 1))
+        logs, covering = counts * np.log2(np.maximum(counts, 1)), self.covering
+        is_scattered = np.zeros(len(self.stars), dtype=bool)
+        is_scattered[covering.scattered[0]] = True
         rows = []
-        for label, meaning in enumerate(self.meanings):
-            leaves = meaning.leaves
-            if isinstance(leaves, np.ndarray):
-                codes = np.flatnonzero(np.isin(self.places, leaves))
-            else:
-                codes = np.sort(self.covering.codes_of(label))
-            if meaning.star:
+        for label, (star, (first, last)) in enumerate(zip(self.stars.tolist(), self.leaves.tolist())):
+            codes: slice | np.ndarray = slice(covering.first[label], covering.last[label] + 1)
+            if label in self.spans:
+                codes = np.flatnonzero(np.isin(self.places, self.spans[label]))
+            elif tree is not None or is_scattered[label]:
+                codes = np.sort(covering.codes_of(label))
+            if star:
                 width, level = n_leaves, 1.0
-            elif tree is not None and len(leaves):
-                width, level = len(leaves), tree.lowest_level(leaves[0], leaves[-1])
+            elif tree is not None and label in self.spans:
+                span = self.spans[label]
+                width, level = len(span), tree.lowest_level(span[0], span[-1])
+            elif tree is not None and first <= last:
+                width, level = last - first + 1, tree.lowest_level(first, last)
             else:
-                width = max(len(codes), 1)
+                width = max(len(codes) if isinstance(codes, np.ndarray) else codes.stop - codes.start, 1)
                 level = (width - 1) / max(n_leaves - 1, 1)
             rows.append((width, counts[codes].sum(), logs[codes].sum(), level))
         widths, records, count_logs, levels = (np.array(part) for part in zip(*rows))
-        stars = np.array([meaning.star for meaning in self.meanings], dtype=bool)
         height, n_records = 1 if tree is None else tree.levels, int(counts.sum())
-        return Extent(widths, records, count_logs, levels, stars, n_leaves, n_records, height)
+        return Extent(widths, records, count_logs, levels, self.stars, n_leaves, n_records, height)
 
 
-def _pairs(lists: Sequence[np.ndarray]) -> np.ndarray:
+def _pairs(lists: dict[int, np.ndarray]) -> np.ndarray:
     """Pairs of a label and each number in its list."""
-    labels = np.repeat(np.arange(len(lists)), np.array([len(each) for each in lists], dtype=np.int64))
-    return np.array([labels, np.concatenate([_NONE, *lists])])
+    labels = [np.full(len(numbers), label) for label, numbers in lists.items()]
+    return np.array([np.concatenate([_NONE, *labels]), np.concatenate([_NONE, *lists.values()])])
 
 
 def _among(pairs: np.ndarray, label: np.ndarray, number: np.ndarray, n_values: int) -> np.ndarray:
@@ -240,7 +237,23 @@ def read_column(column: Column, attribute: Attribute) -> Reading:
 def read_labels(labels: Sequence[str | None], attribute: Attribute) -> Reading:
     """Read some labels of one published column."""
     reader = _Reader(attribute)
-    return Reading(attribute, reader.places, [reader.read(label) for label in labels])
+    ends, leaves = np.full((2, len(labels), 2), _NOBODY, dtype=np.int64)
+    stars, understood = np.zeros((2, len(labels)), dtype=bool)
+    spans: dict[int, np.ndarray] = {}
+    scattered: dict[int, np.ndarray] = {}
+    denied: dict[int, np.ndarray] = {}
+    for number, label in enumerate(labels):
+        found = reader.read(label)
+        ends[number] = found.ranks.start, found.ranks.stop - 1
+        stars[number], understood[number] = label == STAR, found.understood
+        if isinstance(found.leaves, range):
+            leaves[number] = found.leaves.start, found.leaves.stop - 1
+        else:
+            spans[number] = found.leaves
+        scattered |= {number: found.scattered} if len(found.scattered) else {}
+        denied |= {number: found.denied} if len(found.denied) else {}
+    covering = Covering(reader.rank_of_code, ends[:, 0], ends[:, 1], _pairs(scattered))
+    return Reading(attribute, reader.places, covering, _pairs(denied), leaves, spans, stars, understood)
 
 
 def read_covering(labels: Sequence[str | None], attribute: Attribute) -> Covering:
@@ -326,7 +339,7 @@ class _Reader:
     def read(self, label: str | None) -> Meaning:
         """What a label covers."""
         if label == STAR:
-            return Meaning(range(len(self.places)), star=True)
+            return Meaning(range(len(self.places)))
         label = self.as_known(label)
         if nodes := self.nodes(label):
             return self._of_nodes(label, nodes)
@@ -336,7 +349,8 @@ class _Reader:
             codes, leaves = self.of_set(members)
         elif (ends := self.interval(label)) is not None:
             codes = ends.codes
-            leaves = self.scale.leaves_between(ends.low, ends.high, closed=ends.closed)
+            if self.tree is not None:
+                leaves = self.scale.leaves_between(ends.low, ends.high, closed=ends.closed)
         elif own is None:
             return Meaning(understood=False)
         if own is not None:  # a value may be spelled like a set or an interval
@@ -356,7 +370,7 @@ class _Reader:
         """Values as a range of ranks or, where others lie between them, as a list of ranks."""
         if not len(codes):
             return range(0), _NONE
-        ranks = self._rank_of_code[codes]
+        ranks = self.rank_of_code[codes]
         first, last = int(ranks.min()), int(ranks.max())
         in_row = last - first + 1 == len(ranks)
         return (range(first, last + 1), _NONE) if in_row else (range(0), ranks)
@@ -381,7 +395,7 @@ class _Reader:
         return order, self.places[order]
 
     @cached_property
-    def _rank_of_code(self) -> np.ndarray:
+    def rank_of_code(self) -> np.ndarray:
         return np.argsort(self._by_place[0], kind="stable")
 
     def outside(self, label: str | None, nodes: list[tuple[int, int]]) -> np.ndarray:

@@ -100,32 +100,23 @@ def _check_columns(people: Table, events: Table, key: str, items: str | None) ->
     """Check that no column is hidden by the join: one that both tables have, or one beside items."""
     shown = set(events.names) - set(people.names) if items is None else {items}
     hidden = sorted(set(events.names) - shown - {key})
-    detail = (
-        f"The events have columns that they should not have: {', '.join(map(repr, hidden))}."
-        if hidden
-        else "The events have no column that the people have, too, but the key."
-    )
-    return Check("columns of the events", not hidden, detail)
+    good = "The events have no column that the people have, too, but the key."
+    bad = f"The events have columns that they should not have: {', '.join(map(repr, hidden))}."
+    return Check.of("columns of the events", hidden, good, bad)
 
 
 def _check_people(people: Table, key: str) -> Check:
-    column = people.column(key)
-    wrong = people.n_records - sum(text is not None for text in column.texts)
-    detail = (
-        f"{counted(wrong, 'record')} of the people {'has' if wrong == 1 else 'have'} no {key!r} of their own."
-        if wrong
-        else f"Everybody is in the table of people once, by {key!r}."
-    )
-    return Check("people and events", not wrong, detail)
+    wrong = people.n_records - sum(text is not None for text in people.column(key).texts)
+    have = "has" if wrong == 1 else "have"
+    good = f"Everybody is in the table of people once, by {key!r}."
+    bad = f"{counted(wrong, 'record')} of the people {have} no {key!r} of their own."
+    return Check.of("people and events", wrong, good, bad)
 
 
 def _check_events(people: Table, events: Table, key: str) -> Check:
     known = {text for text in people.column(key).texts if text is not None}
     column = events.column(key)
     strays = int(sum(n for text, n in zip(column.texts, column.counts.tolist()) if text not in known))
-    detail = (
-        f"{counted(strays, 'event is', 'events are')} of nobody in the table of people."
-        if strays
-        else "Every event is of somebody in the table of people."
-    )
-    return Check("events", not strays, detail)
+    good = "Every event is of somebody in the table of people."
+    bad = f"{counted(strays, 'event is', 'events are')} of nobody in the table of people."
+    return Check.of("events", strays, good, bad)

@@ -34,7 +34,6 @@ def test_refusal():
         KAnonymity(6).refusal(ClassCounts.of_sizes([5]))
         == "k = 6 is impossible: the table has 5 records, so k can be at most 5"
     )
-    assert "0 records" in KAnonymity(6).refusal(ClassCounts.of_sizes([]))
 
 
 @pytest.mark.parametrize("k", [0, -1, 2.5, "3", True, None])

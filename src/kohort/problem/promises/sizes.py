@@ -58,13 +58,6 @@ class KAnonymity(Model):
     def describe_for_people(self) -> str:
         return f"every class has at least {self.k} {'person' if self.k == 1 else 'people'}"
 
-    def refusal(
-        self, whole_table: ClassCounts, context: ValueContext = NO_CONTEXT, *, k: int = 1
-    ) -> str | None:
-        if whole_table.n_classes == 0:  # an empty table has no class that could be too small
-            return self._refusal(whole_table, context)
-        return super().refusal(whole_table, context, k=k)
-
     def _refusal(self, whole_table: ClassCounts, context: ValueContext) -> str:
         n = int(whole_table.sizes.sum())
         return f"k = {self.k} is impossible: the table has {_records(n)}, so k can be at most {n}"

@@ -23,8 +23,9 @@ _UNITS = ("record", "person", "household")
 
 async def facts(session: Session, request: Request) -> dict[str, Any]:
     """Whose records these are, and how many people there are."""
-    if session.of_baskets:
-        return _facts_of_baskets(session)
+    if session.of_baskets:  # every basket is that of another person: such a file says no more
+        counted = {"people": session.profile["records"]}
+        return {"unit": "basket", "counted": counted, "opening": None, "events": None}
     opening = session.opening_events
     if opening is not None and opening.error is None:
         return {"opening": asdict(opening), "events": None, "unit": None, "counted": None}
@@ -54,12 +55,6 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
         "paths_allowed": request.app.state.options.paths_allowed,
         "upload_limit": request.app.state.options.upload_limit,
     }
-
-
-def _facts_of_baskets(session: Session) -> dict[str, Any]:
-    """Every basket is that of another person: a file of nothing but baskets says no more."""
-    counted = {"people": session.profile["records"]}
-    return {"unit": "basket", "counted": counted, "opening": None, "events": None}
 
 
 def _of_tables(action: Action) -> Action:

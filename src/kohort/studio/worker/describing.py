@@ -18,7 +18,7 @@ from kohort.io.data_files import recognized_baskets, separator_for
 from kohort.io.formats import format_of
 from kohort.io.source_file import Files
 from kohort.io.write_spec import suggested_attribute
-from kohort.profiling.profile import ColumnProfile, profile_baskets
+from kohort.profiling.profile import profile_baskets
 from kohort.profiling.uniqueness import class_sizes, contributions
 from kohort.statement.items import BASKETS, BasketShape
 from kohort.studio.worker.workplace import Source, Workplace
@@ -49,19 +49,16 @@ def open_table(workplace: Workplace, *, source: Source, recognize: bool = True) 
         "records": found.records,
         "format": file.format,
         "notes": list(file.notes),
-        "columns": [_described(column) for column in found.columns],
+        "columns": [
+            facts
+            | {"most_common": shortened(facts["most_common"]) if facts["most_common"] is not None else None}
+            for facts in (column.to_dict(show_values=True) for column in found.columns)
+        ],
         "attributes": {column.name: suggested_attribute(column) for column in found.columns},
         "rows": first_rows(file.table),
         "shape": None,
         "baskets": None,
     }
-
-
-def _described(column: ColumnProfile) -> dict[str, Any]:
-    facts = column.to_dict(show_values=True)
-    if facts["most_common"] is not None:
-        facts["most_common"] = shortened(facts["most_common"])
-    return facts
 
 
 def _recognized(source: Source) -> Source:

@@ -58,7 +58,9 @@ def records(workplace: Workplace, *, first: int, klass: int | None) -> dict[str,
         chosen = np.arange(first, min(first + _MOST_RECORDS, len(originals)))
     else:
         chosen = np.flatnonzero(sides.after.of_record == klass)[first : first + _MOST_RECORDS]
-    shown = _shown_columns(release)
+    # what may be known of a record, what is sensitive, and its items
+    kinds = ("quasi-identifier", "sensitive", *(() if release.files.columns_of_events else ("items",)))
+    shown = [name for kind in kinds for name in release.roles.having(kind)]
     before = release.dataset.frame.select(shown).to_arrow().take(originals[chosen])
     after = release.arrow.select(shown).take(chosen)
     sizes = sides.sizes_after[sides.after.of_record[chosen]]
@@ -79,12 +81,6 @@ def records(workplace: Workplace, *, first: int, klass: int | None) -> dict[str,
             for place, size, b, a in zip(chosen.tolist(), sizes, first_rows(before), first_rows(after))
         ],
     }
-
-
-def _shown_columns(release: Release) -> list[str]:
-    """The columns that are shown of a record: what may be known of it, what is sensitive, and its items."""
-    items = [] if release.files.columns_of_events else release.roles.having("items")
-    return [*release.roles.having("quasi-identifier"), *release.roles.having("sensitive"), *items]
 
 
 def attack(workplace: Workplace, *, known: list[str], targets: int) -> dict[str, Any]:
@@ -224,18 +220,12 @@ def item_map(workplace: Workplace) -> dict[str, Any]:
         shown = (node[places] - shift).tolist()
         names = [_NO_LABEL[place] if place < 0 else str(published[place]) for place in shown]
         labels = dict(zip(names, count[places].tolist()))
-        found.append([str(column.texts[code]), _in_words(labels)])
+        often = sorted(labels.items(), key=lambda label: -label[1])
+        words = ", ".join(f"{label} ({n:,})" for label, n in often[:_MOST_LABELS])
+        words += f" and {len(often) - _MOST_LABELS} more" if len(often) > _MOST_LABELS else ""
+        found.append([str(column.texts[code]), often[0][0] if len(often) == 1 else words])
     used = len(part.recoding.nodes_used())
     return {"items": found, "distinct": len(column.texts), "published": used}
-
-
-def _in_words(labels: dict[str, int]) -> str:
-    """The label of an item; where there are several, the most frequent ones with their numbers of baskets."""
-    if len(labels) == 1:
-        return next(iter(labels))
-    often = sorted(labels.items(), key=lambda label: -label[1])
-    shown = ", ".join(f"{label} ({count:,})" for label, count in often[:_MOST_LABELS])
-    return shown if len(often) <= _MOST_LABELS else f"{shown} and {len(often) - _MOST_LABELS} more"
 
 
 # -- the lattice of levels that a full-domain search has searched -----------------------------------
@@ -281,14 +271,11 @@ def _drawn(lattice: Lattice) -> list[tuple[int, ...]]:
     if lattice.states.size <= MOST_NODES:
         return list(np.ndindex(lattice.states.shape))
     found, steps = [lattice.chosen], 1
-    while len(wider := _around(lattice, steps)) <= MOST_NODES and (steps == 1 or _widest(wider) <= _WIDEST):
+    while len(wider := _around(lattice, steps)) <= MOST_NODES:
+        if steps > 1 and max(Counter(map(sum, wider)).values()) > _WIDEST:
+            break  # nodes with the same sum of levels stand in a row
         found, steps = wider, steps + 1
     return found
-
-
-def _widest(nodes: list[tuple[int, ...]]) -> int:
-    """The most nodes with the same sum of levels, which stand in a row."""
-    return max(Counter(map(sum, nodes)).values())
 
 
 def _around(lattice: Lattice, steps: int) -> list[tuple[int, ...]]:
