@@ -71,11 +71,11 @@ def _plain(judged: Any, name: str, published: dict[int, int]) -> PlainAttribute:
 def optimum_complaints(judged: Any) -> list[str]:
     """A bound above the least cost of all releases, or a cost above the guaranteed multiple of it."""
     case, release = judged.case, judged.release
-    if case.n > MOST_RECORDS or case.items is not None or release.cost_name not in SEPARABLE:
+    if case.n > MOST_RECORDS or case.items is not None or release.problem.cost.name not in SEPARABLE:
         return []
     if not release.claims or _shows_values_as_stars(judged):
         return []
-    scale = 1 if release.cost_name == "suppressions" else case.n
+    scale = 1 if release.problem.cost.name == "suppressions" else case.n
     best = least_cost(judged) / scale
     found = []
     if best == inf:
@@ -104,21 +104,21 @@ def least_cost(judged: Any) -> float:
     weights = [Fraction(str(case.options.get("weights", {}).get(name, 1))) for name in case.quasi]
     total = sum(weights)
     shares = [float(weight / total) for weight in weights]
-    cost = _cell_cost(judged.release.cost_name, case.n)
+    cost = _cell_cost(judged.release.problem.cost.name, case.n)
 
     def group_cost(rows: tuple[int, ...]) -> float:
         found = 0.0
         for (reading, texts), share in zip(readings, shares):
             cell = _closure(reading, frozenset(texts[row] for row in rows))
-            found += (1.0 if judged.release.cost_name == "suppressions" else share) * cost(
+            found += (1.0 if judged.release.problem.cost.name == "suppressions" else share) * cost(
                 reading, texts, cell
             )
         return sum(masses[row] for row in rows) * found
 
-    counting = [Fraction(1)] * case.n if judged.release.cost_name == "suppressions" else case.masses
+    counting = [Fraction(1)] * case.n if judged.release.problem.cost.name == "suppressions" else case.masses
     masses = [float(mass * case.n / sum(counting)) for mass in counting]
     everything = sum(
-        (1.0 if judged.release.cost_name == "suppressions" else share)
+        (1.0 if judged.release.problem.cost.name == "suppressions" else share)
         * cost(reading, texts, reading.generalized("*"))
         for (reading, texts), share in zip(readings, shares)
     )
