@@ -385,13 +385,10 @@ def lost_squares(
     chosen = [a for a in attributes if a.plain_numbers is not None and a.weight]
     if not chosen:
         return None
-    everybody = np.arange(n_records) if isinstance(rows, slice) else rows
     shown = ~classes.all_star_records
-    shares: Mapping[str, float] = {
-        a.name: _lost(a, everybody[shown], classes.class_of_record[shown]) for a in chosen
-    }
-    total = sum(a.weight for a in chosen)
-    return sum(a.weight * shares[a.name] for a in chosen) / total
+    here = (np.arange(n_records) if isinstance(rows, slice) else rows)[shown]
+    lost = sum(a.weight * _lost(a, here, classes.class_of_record[shown]) for a in chosen)
+    return lost / sum(a.weight for a in chosen)
 
 
 def _lost(attribute: Attribute, rows: np.ndarray, class_of: np.ndarray) -> float:
