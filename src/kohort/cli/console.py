@@ -79,13 +79,20 @@ class Output:
 
     @contextmanager
     def _shown_progress(self, time_limit: float | None) -> Iterator[Callable[[str, float], None]]:
+        left = TimeLeft(time_limit=time_limit)
         if self.quiet:
             yield lambda what, share: None
         elif self.errors.is_terminal:
             with _bar(self.errors) as bar:
-                yield _Bar(bar, TimeLeft(time_limit=time_limit))
+                task = bar.add_task("starting (the first run compiles its kernels)", total=1.0, left="")
+
+                def move(what: str, share: float) -> None:
+                    words = _in_words(left.after(share)).removeprefix(", ")
+                    bar.update(task, description=what, completed=share, left=words)
+
+                yield move
         else:
-            yield _PlainLines(self.errors, TimeLeft(time_limit=time_limit))
+            yield _PlainLines(self.errors, left)
 
 
 @contextmanager
@@ -126,16 +133,6 @@ def _bar(console: Console) -> Progress:
         console=console,
         transient=True,
     )
-
-
-class _Bar:
-    def __init__(self, bar: Progress, left: TimeLeft) -> None:
-        self.bar, self.left = bar, left
-        self.task = bar.add_task("starting (the first run compiles its kernels)", total=1.0, left="")
-
-    def __call__(self, what: str, share: float) -> None:
-        left = _in_words(self.left.after(share)).removeprefix(", ")
-        self.bar.update(self.task, description=what, completed=share, left=left)
 
 
 class _PlainLines:

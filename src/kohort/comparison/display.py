@@ -35,19 +35,16 @@ def _parts(rows: Sequence[Row], asked: Sequence[str]) -> list[str | Figures]:
         asked = [name for name in asked if name != "cost"]  # it says nothing
     done = [row for row in rows if row["status"] == "done"]
     reasons = [_reason(row, asked) for row in rows if row["status"] != "done"]
-    return [_table(done, (*asked, *_FOUND)), *reasons] if done else [*reasons]
+    if not done:
+        return [*reasons]
+    used = [name for name in (*asked, *_FOUND) if any(row.get(name) is not None for row in done)]
+    texts = [[_text(name, row.get(name)) for name in used] for row in done]
+    return [Figures([name.replace("_", " ") for name in used], texts, left=_NAMES), *reasons]
 
 
 def _reason(row: Row, asked: Sequence[str]) -> str:
     what = [str(row[name]) if name in _NAMES else f"{name} = {row[name]}" for name in asked if row[name]]
     return f"Not made ({', '.join(what)}): {row['reason']}"
-
-
-def _table(rows: Sequence[Row], names: Sequence[str]) -> Figures:
-    """A table of these columns, without those that are empty."""
-    used = [name for name in names if any(row.get(name) is not None for row in rows)]
-    texts = [[_text(name, row.get(name)) for name in used] for row in rows]
-    return Figures([name.replace("_", " ") for name in used], texts, left=_NAMES)
 
 
 def _text(name: str, value: Any) -> str:

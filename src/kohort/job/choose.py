@@ -35,11 +35,10 @@ if TYPE_CHECKING:
 class Choice:
     """The algorithm chosen for a problem, and how a certificate names it.
 
-    solver      the algorithm together with those that are wrapped around it
-    name        the name of the algorithm for the quasi-identifiers; without any, of that for the items
-    parameters  the parameters of the algorithm by that name
-    notes       why it was chosen, where the request names none
-    items       the algorithm for the items, or None
+    solver  the algorithm together with those that are wrapped around it
+    name    the name of the algorithm for the quasi-identifiers; without any, of that for the items
+    notes   why it was chosen, where the request names none
+    items   the algorithm for the items, or None
     """
 
     solver: Solver

@@ -246,10 +246,7 @@ class Recorded(Recoding):
         return Hierarchy.from_paths(paths or [(None, STAR)], hidden=starred)
 
     def withholding(self, prepared: Prepared, most: int) -> Recorded:
-        """The same with records withheld whose class fails, or looks like that of withheld records.
-
-        most  the number of records that may be withheld
-        """
+        """The same with records withheld whose class fails, or looks like theirs; `most` may be withheld."""
         columns = [self.apply(attribute) for attribute in prepared.attributes]
         _, sizes, class_of = distinct_rows(np.column_stack([column.of_record for column in columns]))
         fails = np.zeros(len(sizes), dtype=bool)

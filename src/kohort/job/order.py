@@ -50,10 +50,7 @@ _KEPT = Caution(
 
 @dataclass(frozen=True, eq=False)
 class PublishedOrder:
-    """The order in which records are published.
-
-    sorters   columns, published as they are, that put the records in an order that tells something
-    """
+    """The order in which records are published; `sorters` are columns that can tell another one."""
 
     asked: bool | str
     sorters: tuple[Sorter, ...] = ()

@@ -42,9 +42,7 @@ from kohort.treatments import Part, Secret, Treatment, generator_of, refuse_no_n
 class Prepared:
     """A table and what is asked of it, in codes: the first step of every job.
 
-    roles       the role of every column
     attributes  the quasi-identifiers, in the order of the table's columns
-    sensitive   the sensitive columns by name
     files       the table, or the two that it was joined from
     items       what is asked of the column of items; None where there is none
     units       whose the records are, and which are seen together
@@ -141,7 +139,7 @@ class Prepared:
 def prepare(dataset: Table, request: Statement, events: Table | None = None) -> Prepared:
     """Prepare a table: settle roles, code its columns, and build the domains of quasi-identifiers.
 
-    events  the table of events beside one of people: the two are joined first
+    A table of people is joined with that of their events first.
     """
     if events is not None:
         files: OneFile | TwoFiles = join_files(dataset, events, request)

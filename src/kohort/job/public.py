@@ -131,8 +131,15 @@ _OF_CLASSES = ("discernibility", "average-class-size", "suppressions")  # the re
 _OF_RECORDS = ("entropy", "monotone-entropy", "hierarchical-discernibility", "squares")  # of original values
 OF_RELEASE = ("no-promise", "known-for-certain", "one-value", "k-is-1")  # cautions that it shows itself
 _HOLDERS: dict[str, Any] = {"seed": None, "cut_by_time": None, "notes": [], "seconds": {}}
-_HOLDERS_ITEMS = ("dropped", "dropped_share", "dropped_sensitive", "bound")
-_ROUNDED_ITEMS = ("items", "occurrences", "ncp")
+# of parts of the facts: what is for the holder alone, and the figures that have two digits
+_HOLDERS_PARTS: dict[str, dict[str, Any]] = {
+    "order": {"shuffled": None},
+    "scheme": dict.fromkeys(("bound", "gap", "nodes")),
+    "events": {"orphans": None},
+    "items": dict.fromkeys(("dropped", "dropped_share", "dropped_sensitive", "bound")),
+    "together": {"people": {}, "checks": []},
+}
+_ROUNDED = {"items": ("items", "occurrences", "ncp"), "together": ("alone", "ratio")}
 _SLACK = 1e-9  # relative: what is computed twice may differ by rounding
 
 
@@ -155,20 +162,10 @@ def public_version(facts: dict[str, Any]) -> dict[str, Any]:
         else model
         for model in facts["models"]
     ]
-    for name, private in (("order", ("shuffled",)), ("scheme", ("bound", "gap", "nodes"))):
-        chosen[name] = facts[name] and facts[name] | dict.fromkeys(private)
-    chosen["events"] = facts["events"] and facts["events"] | {"orphans": None}
-    chosen["items"] = facts["items"] and {
-        **facts["items"],
-        **{name: two_digits(facts["items"][name]) for name in _ROUNDED_ITEMS},
-        **dict.fromkeys(_HOLDERS_ITEMS),
-    }
-    chosen["together"] = facts["together"] and {
-        **facts["together"],
-        **{name: two_digits(facts["together"][name]) for name in ("alone", "ratio")},
-        "people": {},
-        "checks": [],
-    }
+    for name, private in _HOLDERS_PARTS.items():
+        part = facts[name]
+        rounded = {figure: two_digits(part[figure]) for figure in _ROUNDED.get(name, ()) if part}
+        chosen[name] = part and part | rounded | private
     return chosen
 
 

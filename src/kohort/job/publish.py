@@ -59,10 +59,7 @@ def broken_by(
     units: Units,
     records: np.ndarray,
 ) -> str:
-    """The promises that these records break as one class, in words; empty if they keep all.
-
-    records  per record whether it is one of them
-    """
+    """The promises that some records (True in `records`) break as one class, in words; empty if none."""
     one_class = np.zeros(int(records.sum()), dtype=np.int64)
     broken = [model for model in models if not holds_in(model, sensitive, units, one_class, records)[0]]
     return ", ".join(f"{m.name} of {m.attribute!r}" if m.attribute else m.name for m in broken)
@@ -93,10 +90,8 @@ def refuse_dropping(broken: str, verdict: Verdict | None = None) -> None:
 class Published:
     """A table as it is published.
 
-    dataset  the table as it came
-    names    the published columns
-    columns  those of them that are changed
-    files    the table that it was made from, or the two that were joined for it
+    dataset  the table as it came, and `files` those that it was joined from
+    names    the published columns, and `columns` those of them that are changed
     kept     the records that are published, in this order; None: all of them, as they came
     broken   the promises that withheld records would break as `*`, if they are left out for that
     generalized  the columns whose values are generalized: what a file said about them holds further on

@@ -35,11 +35,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What an algorithm found.
+    """What an algorithm found, with a proven lower bound on the least possible cost or None.
 
-    bound      a proven lower bound on the least possible cost, or None
-    was_cut    whether a time limit decided anything
-    notes      about the bound and the time limit
+    was_cut  whether a time limit decided anything
+    notes    about the bound and the time limit
     """
 
     recoding: Recoding

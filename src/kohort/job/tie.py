@@ -78,7 +78,7 @@ class Tie:
     def settled(self, recoding: Recoding, published: Published, *, compared: bool = False) -> TiedRelease:
         """The release in the ledger; raises unless all releases together keep the promise.
 
-        compared  whether it is made for comparison only: then it may break it, and cannot be written
+        One for comparison only (`compared`) may break it, and cannot be written.
         """
         assert isinstance(recoding, PlacedGroups)
         entry = entry_of(self, published, recoding)
@@ -235,7 +235,7 @@ class TiedRelease:
     def beside_alone(self, prepared: Prepared, solver: Solver, clock: Clock) -> TiedRelease:
         """The same beside the cost of a release on its own, under the same time limit; not for the first one.
 
-        solver  the way of publishing again, whose inner algorithm is run on all records
+        The inner algorithm of the way of publishing again is run on all records.
         """
         problem = prepared.problem
         if len(self.ledger.entries) < 2:

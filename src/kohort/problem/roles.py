@@ -26,11 +26,6 @@ class Roles:
     others: Annotated[Literal["error", "keep", "drop"], Option("columns that are not named")] = "error"
 
     def __post_init__(self) -> None:
-        for name, role in self.of.items():
-            if not isinstance(role, str) or role not in ROLES:
-                raise InputError(f"Column {name!r} has the role {role!r}. {did_you_mean(str(role), ROLES)}")
-        if not isinstance(self.others, str) or self.others not in ("error", "keep", "drop"):
-            raise InputError(f"'others' must be error, keep or drop. Got {self.others!r}.")
         for role in OF_ONE_COLUMN:
             if len(named := self.having(role)) > 1:
                 raise InputError(

@@ -182,12 +182,7 @@ class Units:
         return count_pairs(class_of, column.codes[records], n_classes, len(column.texts))
 
     def counts(
-        self,
-        model: Model,
-        sensitive: Mapping[str, SensitiveAttribute],
-        class_of: np.ndarray,
-        records: Records,
-        n_classes: int,
+        self, model: Model, sensitive: Sensitive, class_of: np.ndarray, records: Records, n_classes: int
     ) -> ClassCounts:
         """The counts of each class that a model is to be judged by.
 
@@ -204,9 +199,7 @@ class Units:
             return ClassCounts.from_cells(np.zeros(len(there)), there, counts, 1, of.n_values)
         return ClassCounts.from_records(class_of, of.column.at(records), n_classes, of.n_values)
 
-    def as_one_class(
-        self, model: Model, sensitive: Mapping[str, SensitiveAttribute], n_records: int
-    ) -> ClassCounts:
+    def as_one_class(self, model: Model, sensitive: Sensitive, n_records: int) -> ClassCounts:
         """All records as one class, as a model counts them: those that have a value in its column."""
         records = self.histories.with_value(model.attribute)
         n = n_records if isinstance(records, slice) else len(records)
@@ -252,12 +245,7 @@ class People(Units):
         return present[having.class_of], having.value_of, having.count
 
     def counts(
-        self,
-        model: Model,
-        sensitive: Mapping[str, SensitiveAttribute],
-        class_of: np.ndarray,
-        records: Records,
-        n_classes: int,
+        self, model: Model, sensitive: Sensitive, class_of: np.ndarray, records: Records, n_classes: int
     ) -> ClassCounts:
         persons = self.persons[records]
         if not model.attribute:
@@ -289,9 +277,7 @@ class PeopleElsewhere(Units):
     def n_people(self, n_records: int) -> int:
         return self.number_of_people
 
-    def as_one_class(
-        self, model: Model, sensitive: Mapping[str, SensitiveAttribute], n_records: int
-    ) -> ClassCounts:
+    def as_one_class(self, model: Model, sensitive: Sensitive, n_records: int) -> ClassCounts:
         return self.whole[model] if model.attribute else ClassCounts.of_sizes([self.number_of_people])
 
     def overall(self, column: Column) -> np.ndarray:
@@ -328,3 +314,7 @@ class SensitiveAttribute:
             return None
         nodes = [int(tree.leaf_node[tree.leaf_of[text]]) for text in self.column.texts]
         return ValueTree(tree.parent, np.array(nodes), tree.level)
+
+
+Sensitive = Mapping[str, SensitiveAttribute]
+"""The sensitive columns by their names."""

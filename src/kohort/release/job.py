@@ -58,7 +58,11 @@ def release_of(
     with _steps(dataset, request, clock) as steps:
         with clock("code"):
             prepared = steps.prepare(dataset, request, events[0] if events else None)
-            tie = _tie(prepared)
+            tie: Tie | Untied = Untied()
+            if prepared.request.ledger is not None:
+                from kohort.job.tie import Tie  # loads what few releases need
+
+                tie = Tie.of(prepared)
             choice = steps.choose(prepared, tie.standing)
         problem, solution, published = steps.solve(prepared, choice, clock)
         if not published.n_records:
@@ -68,7 +72,12 @@ def release_of(
             published, order = steps.arrange(prepared, solution, published)
         with clock("verify"):
             published, verified = steps.verify(prepared, published)
-            _refuse_failed(published, verified)
+            if not verified.verdict.holds:  # which is our bug, unless withheld records would have been needed
+                refuse_dropping(published.broken, verified.verdict)
+                raise InternalError(
+                    "The release failed its own verification and was not made. Please report this.\n"
+                    + "\n".join(verified.verdict.reasons())
+                )
             loss = verified.loss or {}
             claims = checked_claims(problem, solution, loss, request, choice.name)
             tied = tie.settled(solution.recoding, published, compared=compared)
@@ -186,21 +195,3 @@ class Untied:
     def facts(self, cost: float) -> dict[str, Any] | None:
         """What the certificate and the report say of all releases together."""
         return None
-
-
-def _tie(prepared: Prepared) -> Tie | Untied:
-    if prepared.request.ledger is None:
-        return Untied()
-    from kohort.job.tie import Tie
-
-    return Tie.of(prepared)
-
-
-def _refuse_failed(published: Published, found: Verification) -> None:
-    """Refuse a release that does not keep its promises, which is our bug."""
-    if not found.verdict.holds:
-        refuse_dropping(published.broken, found.verdict)
-        raise InternalError(
-            "The release failed its own verification and was not made. Please report this.\n"
-            + "\n".join(found.verdict.reasons())
-        )

@@ -61,9 +61,7 @@ class Release(HoldsOriginal):
               column with the role weight, if there is one
     unweighted_loss  these means with all records counted alike; None without such a column
     claims    what is known of the least possible value of the chosen cost, with the evidence of each figure
-    verdict   what was checked and what was measured
     notes     sentences that the person who signs should read
-    problem   what was asked, in codes
     items     what became of the column of items, or None
     scheme    of a search for a scheme: the columns' schemes, and what is proven of their recodings; or None
     recoding  how each record is published, in codes

@@ -92,13 +92,18 @@ def dealt(table: pa.Table, number: np.ndarray, keys: Sequence[int], first: int =
     keys   per number the one by which Spark deals it out
     first  where these records belong among others that are dealt out
     """
-    order, start = sorted_by(number, len(keys))
+    rows = [(keys[n], n, first, packed(_compact(part))) for n, part in divided(table, number, len(keys))]
+    kinds = {"key": pa.int64(), "number": pa.int64(), "first": pa.int64(), "records": pa.binary()}
+    columns = [pa.array([row[n] for row in rows], kind) for n, kind in enumerate(kinds.values())]
+    return pa.RecordBatch.from_arrays(columns, names=list(kinds))
+
+
+def divided(table: pa.Table, number: np.ndarray, n_numbers: int) -> Iterator[tuple[int, pa.Table]]:
+    """The records that have each number, in order."""
+    order, start = sorted_by(number, n_numbers)
     ordered = table.take(pa.array(order)).combine_chunks()
-    found = np.flatnonzero(np.diff(start)).tolist()
-    records = [packed(_compact(ordered.slice(start[n], start[n + 1] - start[n]))) for n in found]
-    numbers = [pa.array(n, pa.int64()) for n in ([keys[n] for n in found], found, [first] * len(found))]
-    names = ["key", "number", "first", "records"]
-    return pa.RecordBatch.from_arrays([*numbers, pa.array(records, pa.binary())], names=names)
+    for one in np.flatnonzero(np.diff(start)).tolist():
+        yield one, ordered.slice(start[one], start[one + 1] - start[one])
 
 
 def dealt_by_class(

@@ -24,6 +24,7 @@ from kohort.job.spark.publish import (
     LABELS,
     dealt,
     dealt_by_class,
+    divided,
     gathered,
     global_recoding,
     of_any_size,
@@ -36,7 +37,7 @@ from kohort.problem.units import People, Units
 from kohort.recoding.groups import Groups
 from kohort.recoding.recoding import Recoding
 from kohort.statement import Statement
-from kohort.tables.spark import ROW, joined_tables, one_thread, partition_keys, quoted, sorted_by, unpacked
+from kohort.tables.spark import ROW, joined_tables, one_thread, partition_keys, quoted, unpacked
 from kohort.tables.spark_session import give_up, spark_failures
 
 _REGION = "_kohort_region"
@@ -61,7 +62,6 @@ def units_of(regions: Regions, largest: int) -> np.ndarray:
 class RegionJob:
     """What workers need to know to solve and publish a region.
 
-    problem    of the whole table
     units      per region the unit that is dealt out to a worker
     unit_keys  per unit the number by which Spark deals it out
     keys       per part of published records the number by which Spark deals it out
@@ -112,12 +112,8 @@ def _by_region(table: pa.Table) -> Iterator[tuple[int, pa.Table]]:
     node = table.column(place).to_numpy()
     table = table.remove_column(place)
     if (node == node[0]).all():
-        yield int(node[0]), table
-        return
-    order, start = sorted_by(node, int(node.max()) + 1)
-    ordered = table.take(pa.array(order)).combine_chunks()
-    for one in np.flatnonzero(np.diff(start)).tolist():
-        yield one, ordered.slice(start[one], start[one + 1] - start[one]).combine_chunks()
+        return iter([(int(node[0]), table)])
+    return ((one, part.combine_chunks()) for one, part in divided(table, node, int(node.max()) + 1))
 
 
 def _joined_regions(
