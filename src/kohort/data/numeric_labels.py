@@ -81,10 +81,16 @@ def numbers_of_labels(
             "date, an interval such as [20, 30), a set such as {1, 2}, or *. Where it holds codes or names, "
             "use it as a category."
         )
-    low, high = _with_star(ranges, star)
+    low, high = ranges.low.copy(), ranges.high.copy()
+    ends = np.concatenate([low, high])
+    if star == "range" and len(ends := ends[np.isfinite(ends)]):  # `*` covers what all the others do
+        low[ranges.star], high[ranges.star] = ends.min(), ends.max()
     if how == "bounds":
-        prefix, ends = f"{series.name}_" if series.name else "", {"low": low, "high": high}
-        both = {f"{prefix}{name}": _column(end[codes], ranges.scale) for name, end in ends.items()}
+        prefix = f"{series.name}_" if series.name else ""
+        both = {
+            f"{prefix}{name}": _column(end[codes], ranges.scale)
+            for name, end in (("low", low), ("high", high))
+        }
         return _table(column, series, both)
     values = _midpoints(ranges, low, high)[codes]
     if how == "spread":
@@ -145,17 +151,6 @@ def _of_plain_values(series: nw.Series) -> tuple[LabelRanges, np.ndarray]:
 
 def _named(name: str | None) -> str:
     return f"Column {name!r}" if name else "The column"
-
-
-def _with_star(ranges: LabelRanges, star: Star) -> tuple[np.ndarray, np.ndarray]:
-    """The least and the greatest value of each label; `*` covers what all the others do, or nothing."""
-    low, high = ranges.low.copy(), ranges.high.copy()
-    if star == "range":
-        ends = np.concatenate([low, high])
-        ends = ends[np.isfinite(ends)]
-        if len(ends):
-            low[ranges.star], high[ranges.star] = ends.min(), ends.max()
-    return low, high
 
 
 def _midpoints(ranges: LabelRanges, low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -60,10 +60,8 @@ class PathTree:
     @property
     def inner_labels(self) -> set[Label]:
         """Labels of the inner nodes, without those that only repeat their single leaf."""
-        leaves = self.leaves
-        return {
-            label for node, label in enumerate(self._inner_label) if self._only_leaf(node, leaves) is None
-        }
+        leaves, labels = self.leaves, enumerate(self._inner_label)
+        return {label for node, label in labels if self._only_leaf(node, leaves) is None}
 
     def depth_first(self) -> tuple[list[Label], np.ndarray, np.ndarray]:
         """Labels, parents and leaf nodes, with nodes numbered from the root in depth-first order."""

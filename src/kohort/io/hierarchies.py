@@ -265,7 +265,11 @@ def _ranges(families: list[tuple[str, list[str]]], name: str, *, days: bool) -> 
     narrowest = [range_ for range_ in parent_of if range_ not in set(parent_of.values())]
     if not narrowest:
         raise InputError(f"Hierarchy file {name!r} has no ranges: lines such as `0,10 has 0,5 5,10`.")
-    return Ranges(tuple(_path(range_, parent_of) for range_ in narrowest), "day" if days else "number", name)
+    paths = [[range_] for range_ in narrowest]
+    for path in paths:
+        while path[-1] in parent_of and parent_of[path[-1]] not in path:
+            path.append(parent_of[path[-1]])
+    return Ranges(tuple(map(tuple, paths)), "day" if days else "number", name)
 
 
 def _families(text: str, begin: int, name: str) -> list[tuple[str, list[str]]]:
@@ -291,13 +295,6 @@ def _value(label: str, whole: bool) -> str:
 
 def _is_missing(label: str) -> bool:
     return label.split(",")[0].lower() in _NOTHING
-
-
-def _path(range_: Range, parent_of: dict[Range, Range]) -> tuple[Range, ...]:
-    path = [range_]
-    while path[-1] in parent_of and parent_of[path[-1]] not in path:
-        path.append(parent_of[path[-1]])
-    return tuple(path)
 
 
 def _range(text: str, name: str, *, days: bool) -> Range:

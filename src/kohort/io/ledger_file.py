@@ -232,11 +232,7 @@ def _entry(parts: Mapping[str, bytes]) -> LedgerEntry:
 
 
 def _unhashed(table: pa.Table) -> np.ndarray:
-    column = table["hash"].combine_chunks()
-    if not len(column):
-        return np.empty((0, HASH_BYTES), dtype=np.uint8)
-    content = np.frombuffer(column.buffers()[1], dtype=np.uint8)
-    return content[column.offset * HASH_BYTES :][: len(column) * HASH_BYTES].reshape(-1, HASH_BYTES)
+    return np.frombuffer(b"".join(table["hash"].to_pylist()), dtype=np.uint8).reshape(-1, HASH_BYTES)
 
 
 def verify_with_ledger(

@@ -297,9 +297,9 @@ class _Again:
 
     def _checks(self) -> dict[str, Any]:
         """The certified checks with what was found of each; nothing where one was made otherwise, or not."""
-        made = {check.name: check.to_dict() for check in self.verdict.checks if check.holds is not None}
+        made = {check.name: check.to_dict() for check in self.verdict.checks}
         stated = self.certificate.stated["checks"]
-        if any(check["check"] not in made for check in stated):
+        if any(made.get(check["check"], {"holds": None})["holds"] is None for check in stated):
             return {}
         facts = [made[check["check"]] for check in stated]
         pairs = list(zip(stated, facts))

@@ -115,15 +115,10 @@ def _is_weight(column: Column, label: str) -> bool:
     names = {part for text in (column.name, label) for part in phrases_of(text, most=2)}
     if names & _WEIGHTS:
         return True
-    return "weight" in names and column.kind == "float" and _is_relative(column)
-
-
-def _is_relative(column: Column) -> bool:
-    """Whether numbers lie around one, as weights of surveys do and kilograms do not."""
-    assert column.numbers is not None
-    counts = column.counts[: len(column.numbers)]
-    mean = float(np.average(column.numbers.astype(float), weights=counts))
-    return float(column.numbers[0]) > 0 and 0.8 <= mean <= 1.25
+    # weights of surveys lie around one, as kilograms do not
+    mean = float(np.average(column.numbers.astype(float), weights=column.counts[: len(column.numbers)]))
+    is_relative = column.kind == "float" and float(column.numbers[0]) > 0 and 0.8 <= mean <= 1.25
+    return "weight" in names and is_relative
 
 
 # What others may know, settled for the whole table: which columns in doubt are quasi-identifiers.

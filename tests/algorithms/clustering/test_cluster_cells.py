@@ -48,7 +48,7 @@ def test_joined_cells_cost_what_their_rows_cost_together(problem, data):
         assert cells_cost(tables, low, high, c) == cost_of(cluster)
         node_costs, costs = np.empty(len(tables.parent)), np.empty(len(clusters))
         cost_tables(tables, low, c, node_costs)
-        union_costs(tables, low, high, 0, low, high, c, node_costs, costs)
+        union_costs(tables, low, high, 0, low[:, c], high[:, c], node_costs, costs)
         assert costs.tolist() == [cost_of(cluster + other) for other in clusters]
 
 

@@ -84,10 +84,10 @@ MANY = st.lists(  # as many baskets as nodes, so that pairs are counted in a tab
 def test_the_marks_of_rare_itemsets(baskets, size, k):
     rare, pairs = twin.rare_itemsets(baskets, size, k), pair_counts(N, k)
     marks, prefix = np.zeros(N, dtype=bool), np.full(size, -1, dtype=np.int64)
-    assert mark_rare(coded(baskets), N, size, k, marks, prefix, 0, False, pairs) == bool(rare)
+    assert mark_rare(coded(baskets), size, k, marks, prefix, 0, False, pairs) == bool(rare)
     assert set(np.flatnonzero(marks).tolist()) == {node for itemset in rare for node in itemset}
     marks, prefix = np.zeros(N, dtype=bool), np.full(size, -1, dtype=np.int64)
-    assert mark_rare(coded(baskets), N, size, k, marks, prefix, 0, True, pairs) == bool(rare)
+    assert mark_rare(coded(baskets), size, k, marks, prefix, 0, True, pairs) == bool(rare)
     if rare:
         assert tuple(node for node in prefix.tolist() if node >= 0) in rare
 

@@ -175,7 +175,7 @@ class CutSearch:
         The itemset has -1 in unused places. With `stop` only its nodes are looked for.
         """
         marks, first = np.zeros(n_nodes, dtype=bool), np.full(size, -1, dtype=np.int64)
-        mark_rare(baskets, n_nodes, size, self.k, marks, first, 0, stop, pair_counts(n_nodes, self.k))
+        mark_rare(baskets, size, self.k, marks, first, 0, stop, pair_counts(n_nodes, self.k))
         return marks, first
 
     def shown_as(self, keep: np.ndarray, baskets: Baskets) -> tuple[Baskets, np.ndarray]:

@@ -210,23 +210,13 @@ def recognized_code(column: Column) -> str | None:
     some = texts[:: max(1, len(texts) // _LOOKED_AT)]
     if not some:
         return None
-    phrases = phrases_of(column.name)
+    phrases, is_number, enough = phrases_of(column.name), column.kind == "integer", _SHARE * len(some)
     for system, names in _NAMES_OF.items():
-        if phrases & names and _fits(system, some, is_number=column.kind == "integer"):
+        levels = CODE_SYSTEMS[system].levels
+        if phrases & names and sum(levels(text, is_number=is_number) is not None for text in some) >= enough:
             return system
-    return _by_values(some) if len(some) >= _ENOUGH_VALUES else None
-
-
-def _fits(system: str, texts: list[str], *, is_number: bool) -> bool:
-    levels = CODE_SYSTEMS[system].levels
-    return sum(levels(text, is_number=is_number) is not None for text in texts) >= _SHARE * len(texts)
-
-
-def _by_values(texts: list[str]) -> str | None:
-    """The system whose codes could hardly be anything else; most of the values are written in full."""
-    for system, pattern in _UNMISTAKABLE.items():
-        full = re.compile(pattern)
-        if sum(full.fullmatch(text.upper().strip()) is not None for text in texts) >= _SHARE * len(texts):
+    for system, pattern in _UNMISTAKABLE.items() if len(some) >= _ENOUGH_VALUES else ():
+        if sum(re.fullmatch(pattern, text.upper().strip()) is not None for text in some) >= enough:
             return system
     return None
 

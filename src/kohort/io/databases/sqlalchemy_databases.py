@@ -12,7 +12,7 @@ import re
 import uuid
 from collections.abc import Iterator
 from contextlib import closing, suppress
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -109,7 +109,7 @@ class AnyDatabase(dialect.Database):
     def relations(self, statement: str, source: DatabaseTable) -> frozenset[Any]:
         """The table of MySQL that is read; queries, views and other databases do not say what they read."""
         *schema, name = source.table or ("",)
-        if self.is_mysql and name and name not in self.views(schema[0] if schema else None):
+        if self.is_mysql and name and name not in self.names("view", schema[0] if schema else None):
             return frozenset([self.mysql_relation(source.table)])
         return frozenset([UNKNOWN])
 
@@ -135,15 +135,11 @@ class AnyDatabase(dialect.Database):
             )
         return pa.field(field.name, kind), column
 
-    def tables(self, schema: str | None) -> list[str]:
-        """The names of all tables of a schema."""
+    def names(self, what: Literal["table", "view"], schema: str | None) -> list[str]:
+        """The names of all tables, or views, of a schema."""
         with self.explained(tells=True):
-            return self.alchemy.inspect(self.native).get_table_names(schema=schema)
-
-    def views(self, schema: str | None) -> list[str]:
-        """The names of all views of a schema."""
-        with self.explained(tells=True):
-            return self.alchemy.inspect(self.native).get_view_names(schema=schema)
+            inspected = self.alchemy.inspect(self.native)
+            return getattr(inspected, f"get_{what}_names")(schema=schema)
 
     def commit(self) -> None:
         with self.explained(tells=False):
@@ -265,8 +261,8 @@ class NewTableWriting(dialect.Writing):
 
     def _exists(self) -> bool:
         """Whether there is a table of this name; a view is refused."""
-        self._refuse_view(self._name in self._database.views(self._schema))
-        return self._name in self._database.tables(self._schema)
+        self._refuse_view(self._name in self._database.names("view", self._schema))
+        return self._name in self._database.names("table", self._schema)
 
     def beside(self, target: DatabaseTable) -> dialect.Writing:
         raise UnsupportedError(
@@ -317,7 +313,7 @@ class NewTableWriting(dialect.Writing):
         except InputError:
             raise self._lost() from None
         with closing(asking):
-            return self._new in asking.tables(self._schema)
+            return self._new in asking.names("table", self._schema)
 
     def close(self) -> None:
         if self._filled:
@@ -369,7 +365,7 @@ class MysqlWriting(NewTableWriting):
         return self._database.rows("select get_lock($1, 0)", name)[0][0] == 1
 
     def _remove_abandoned(self) -> None:
-        for name in self._database.tables(self._schema):
+        for name in self._database.names("table", self._schema):
             found = self._OWN.fullmatch(name)
             if found and self._lock(found[1]):
                 self._drop(name)

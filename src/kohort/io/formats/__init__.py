@@ -1,4 +1,4 @@
-"""The formats of files, each a line here and a module with the functions of `FormatModule`.
+"""The formats of files, each a line here and a module or class with the functions of `Format.code`.
 
 A module is imported when a file of its format is first read or written. What can be said of such files, and
 what they cannot hold, is said here once: lists of suffixes and options everywhere else come from these lines.

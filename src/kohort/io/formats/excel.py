@@ -331,17 +331,20 @@ def _looks_suspicious(stream: IO[bytes]) -> bool:
 
 def _parsed(stream: IO[bytes]) -> SheetFlaws:
     flaws = SheetFlaws()
-    for _, element in ElementTree.iterparse(stream):
+    rows = None
+    for event, element in ElementTree.iterparse(stream, ("start", "end")):
         tag, kind = _plain(element.tag), element.get("t")
-        if tag == "c":
+        if event == "start":
+            rows = element if tag == "sheetData" else rows
+        elif tag == "c":
             column = re.sub("[^A-Z]", "", element.get("r", "")) or "?"
             parts = {_plain(part.tag): part.text or "" for part in element}
             if kind == "e":
                 flaws.errors[column] += 1
             if "f" in parts and kind != "str" and not parts.get("v", "").strip():  # a text may be empty
                 flaws.uncalculated[column] += 1
-        elif tag == "row":
-            element.clear()
+        elif tag == "row" and rows is not None:
+            rows.clear()  # what was looked at is given up
         elif tag == "mergeCell":
             area = element.get("ref", "")
             first, _, last = area.partition(":")

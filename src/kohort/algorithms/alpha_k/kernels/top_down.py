@@ -156,13 +156,14 @@ def left_behind(table, cells, counts, child, apart, counters, most):
 
 
 @kernel
-def split_group(table, trees, cells, counts, attribute, node, moving, number, counters):
+def split_group(table, trees, cells, counts, attribute, node, moving, scratch):
     """Split a group into the children of its node; O(cells).
 
     Children that fail are left behind. If those left behind fail, records are taken from other children
     (`moving`, and if these can spare enough), else whole children join them, the smallest first.
-    `number` (per node, -1) and `counters` (per value, 0) are scratch, the same afterwards.
+    `scratch` has a number per node, -1, and a counter per value, 0; they are the same afterwards.
     """
+    number, counters = scratch
     child, n_children = _number_children(table, trees, cells, attribute, node, number)
     place, start = by_child(child, n_children)
     n_demands = table.value.shape[1]
@@ -232,7 +233,7 @@ def _best_attribute(table, trees, cells, counts, nodes, moving, number, counters
     for j in range(len(nodes)):
         if nodes[j] < 0:
             continue
-        split = split_group(table, trees, cells, counts, j, nodes[j], moving, number, counters)
+        split = split_group(table, trees, cells, counts, j, nodes[j], moving, (number, counters))
         branches = split.apart.sum()
         if split.specialized > best_specialized or (
             split.specialized == best_specialized and best >= 0 and branches < best_branches
@@ -256,7 +257,7 @@ def _depths(table, trees, cells, counts, number, counters):
         if j < 0:
             depth[here] = reached
             continue
-        split = split_group(table, trees, cells[here], counts[here], j, nodes[j], False, number, counters)
+        split = split_group(table, trees, cells[here], counts[here], j, nodes[j], False, (number, counters))
         part = _parts(split)
         order, first = by_child(part, len(split.apart) + 1)
         place[start:end] = here[order]
@@ -334,11 +335,11 @@ def specialize(table, trees, cells, counts, starts, budget):
         taken = np.zeros_like(copies)
         specialized = 0
         if j >= 0:
-            split = split_group(table, trees, here, copies, j, nodes[j], True, number, counters)
+            split = split_group(table, trees, here, copies, j, nodes[j], True, (number, counters))
             if split.need > 0:
                 taken = _records_to_move(table, trees, here, copies, split, number, counters)
                 if not taken.any():
-                    split = split_group(table, trees, here, copies, j, nodes[j], False, number, counters)
+                    split = split_group(table, trees, here, copies, j, nodes[j], False, (number, counters))
             specialized = split.specialized
         if specialized == 0:
             done.append((here, copies))

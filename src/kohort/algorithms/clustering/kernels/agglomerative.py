@@ -41,7 +41,7 @@ def _distances(clusters, tables, kind, logs, c, start, node_costs, distances):
     node_costs  the costs that `cost_tables` finds for cluster c
     """
     low, high = clusters.low, clusters.high
-    union_costs(tables, low, high, start, low, high, c, node_costs, distances)
+    union_costs(tables, low, high, start, low[:, c], high[:, c], node_costs, distances)
     cost, size = clusters.cost[c], clusters.size[c]
     costs, sizes = (
         clusters.cost[start : start + len(distances)],
@@ -225,7 +225,7 @@ def join_leftovers(rows, tables, row, copies, group):
         if group[p] >= 0:
             continue
         cost_tables(tables, rows.low, row[p], node_costs)
-        union_costs(tables, low, high, 0, rows.low, rows.high, row[p], node_costs, union_cost)
+        union_costs(tables, low, high, 0, rows.low[:, row[p]], rows.high[:, row[p]], node_costs, union_cost)
         group[p] = np.argmin((size + copies[p]) * union_cost - size * cost)
         _widen(rows, tables, row[p], copies[p], group[p], low, high, size)
         cost[group[p]] = cells_cost(tables, low, high, group[p])

@@ -100,10 +100,11 @@ def cost_tables(tables, low, c, node_costs):
 
 
 @kernel
-def union_costs(tables, low, high, start, cell_low, cell_high, c, node_costs, costs):
-    """Fill `costs`: cost of one record after cluster c (of other arrays) joins each cluster from `start` on.
+def union_costs(tables, low, high, start, own_low, own_high, node_costs, costs):
+    """Fill `costs`: cost of one record after another cluster joins each cluster from `start` on.
 
-    node_costs  the costs that `cost_tables` finds for cluster c
+    own_low, own_high  the cells of that other cluster
+    node_costs         the costs that `cost_tables` finds for it
 
     O(len(costs) * attributes).
     """
@@ -114,7 +115,7 @@ def union_costs(tables, low, high, start, cell_low, cell_high, c, node_costs, co
             for i in range(len(costs)):
                 costs[i] += node_costs[np.uint32(lows[i])]  # unsigned: no test for negative indices
             continue
-        least, greatest = cell_low[j, c], cell_high[j, c]
+        least, greatest = own_low[j], own_high[j]
         if _has_loners(tables, j):
             for i in range(len(costs)):
                 costs[i] += cluster_cell_cost(tables, j, min(least, lows[i]), max(greatest, highs[i]))

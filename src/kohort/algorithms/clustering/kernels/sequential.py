@@ -123,10 +123,11 @@ def _cheapest(partition, rows, tables, row, start, stop, node_costs, costs):
     O((stop - start) * attributes).
     """
     copies, own = rows.copies[row], partition.cluster[row]
+    low, high = rows.low[:, row], rows.high[:, row]
     best, added = -1, np.inf
     for begin in range(start, stop, BLOCK):
         some = costs[: min(BLOCK, stop - begin)]
-        union_costs(tables, partition.low, partition.high, begin, rows.low, rows.high, row, node_costs, some)
+        union_costs(tables, partition.low, partition.high, begin, low, high, node_costs, some)
         for i in range(len(some)):
             size = partition.size[begin + i]
             adds = (size + copies) * some[i] - size * partition.cost[begin + i]
@@ -140,6 +141,7 @@ def _cheapest_near(partition, rows, tables, row, row_at, place):
     """The cluster to which a row adds the least cost, and how much, among those of its neighbours along the
     curve; -1: no cluster."""
     copies, own = rows.copies[row], partition.cluster[row]
+    low, high = rows.low[:, row], rows.high[:, row]
     best, added = -1, np.inf
     last = own
     for other in row_at[max(place - NEAR, 0) : place + NEAR + 1]:

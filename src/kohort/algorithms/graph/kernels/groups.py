@@ -140,7 +140,7 @@ def withhold_outliers(tables, rows, order, start, k, most, star):
     end = start[1:].copy()
     heap = [(0.0, np.int64(-1), np.int64(-1))]
     for group in range(len(end)):
-        _offer(heap, tables, rows, order, start[group], end[group], k, group, star)
+        _offer(heap, tables, rows, order[: end[group]], start[group], k, group, star)
     left = most
     while left > 0 and heap[0][1] >= 0:
         _, group, place = heapq.heappop(heap)
@@ -148,20 +148,21 @@ def withhold_outliers(tables, rows, order, start, k, most, star):
         end[group] -= 1
         order[place], order[end[group]] = order[end[group]], order[place]
         left -= 1
-        _offer(heap, tables, rows, order, start[group], end[group], k, group, star)
+        _offer(heap, tables, rows, order[: end[group]], start[group], k, group, star)
     return withheld
 
 
 @kernel
-def _offer(heap, tables, rows, order, first, last, k, group, star):
-    """Put the record of a group that gains most by being withheld on the heap, if any gains."""
-    size = last - first
+def _offer(heap, tables, rows, order, first, k, group, star):
+    """Put the record of order[first:] that gains most by being withheld on the heap, if any gains."""
+    members = order[first:]
+    size = len(members)
     if size <= k:
         return
-    together = size * cost_without(tables, rows, order[first:last], -1)
+    together = size * cost_without(tables, rows, members, -1)
     best, best_place = 1e-12, -1
-    for place in range(first, last):
-        apart = (size - 1) * cost_without(tables, rows, order[first:last], place - first)
+    for place in range(first, len(order)):
+        apart = (size - 1) * cost_without(tables, rows, members, place - first)
         gain = together - apart - star
         if gain > best:
             best, best_place = gain, place

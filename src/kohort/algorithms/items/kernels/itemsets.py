@@ -116,13 +116,14 @@ def rare_after(baskets, lists, i, k, count, touched):
 
 
 @kernel
-def mark_rare(baskets, n_nodes, size, k, marks, prefix, depth, stop, pairs):
+def mark_rare(baskets, size, k, marks, prefix, depth, stop, pairs):
     """Whether some itemset of up to `size` nodes occurs in fewer than k records.
 
     The nodes of every such itemset are marked, together with those in prefix[:depth], until all are; with
     `stop` only those of the first one, which is left in `prefix` (unused places hold -1).
     `pairs` is scratch. O(itemsets in all baskets).
     """
+    n_nodes = len(marks)
     lists, everything = transposed(baskets, n_nodes), np.ones(n_nodes, np.bool_)
     count, touched = np.zeros(n_nodes, np.int64), np.empty(n_nodes, np.int32)
     found = False
@@ -146,7 +147,7 @@ def mark_rare(baskets, n_nodes, size, k, marks, prefix, depth, stop, pairs):
         elif depth + 2 < size:
             below = project(baskets, lists, i, everything)
             if len(below.weight):
-                here |= mark_rare(below, n_nodes, size, k, marks, prefix, depth + 1, stop, pairs)
+                here |= mark_rare(below, size, k, marks, prefix, depth + 1, stop, pairs)
         found |= here
         if here and (stop or marks.all()):
             return True

@@ -136,14 +136,15 @@ def may_split(cuts, node, child_of, baskets, m, k):
     while child <= cuts.last[node]:
         supporters = _supporters(cuts, child)
         if len(supporters):
-            _judge_child(cuts, node, child, child_of, baskets, supporters, m, k, may)
+            _judge_child(cuts, (node, child), child_of, baskets, supporters, m, k, may)
         child = cuts.last[child] + 1
     return may
 
 
 @kernel
-def _judge_child(cuts, node, child, child_of, baskets, supporters, m, k, may):
-    """Take back permission from baskets with a set of new nodes, one `child`, of too little support."""
+def _judge_child(cuts, edge, child_of, baskets, supporters, m, k, may):
+    """Take back permission from baskets with a set of new nodes, one the child, of too little support."""
+    node, child = edge
     nodes = np.empty(_longest(cuts, baskets), np.int64)
     rows, n_rows = np.empty(len(cuts.parent), np.int64), 0
     for i in range(len(baskets)):

@@ -52,7 +52,7 @@ def lower_squares(points, group_of, n_groups, k, neighbours, rounds):
         for group in range(n_groups):
             for other in neighbours[group]:
                 while other >= 0 and sizes[group] and sizes[other]:
-                    gain = _best_change(points, members, sizes, sums, group, other, k, most, group_of)
+                    gain = _best_change(points, members, sizes, sums, (group, other), k, group_of)
                     if gain <= _EPSILON:
                         break
                     fallen += gain
@@ -94,10 +94,11 @@ def _members(points, group_of, n_groups, most):
 
 
 @kernel
-def _best_change(points, members, sizes, sums, group, other, k, most, group_of):
+def _best_change(points, members, sizes, sums, pair, k, group_of):
     """Make the best move or exchange between two groups, if one lowers the sum; returns by how much."""
+    group, other = pair
     best, mine, theirs = _EPSILON, -1, -1
-    if sizes[group] > k and sizes[other] < most:
+    if sizes[group] > k and sizes[other] < 2 * k - 1:
         for place in range(sizes[group]):
             gain = _gain_of_move(points[members[group, place]], sums, sizes, group, other)
             if gain > best:

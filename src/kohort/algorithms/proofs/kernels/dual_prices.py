@@ -151,7 +151,7 @@ def _worst_group(under, cost, copies, k, y, level, value, group):
             excess += copies[row] * (y[row] - cost)
     if size >= k:
         return n, size, excess, cost
-    n_others = _others(under, cost, copies, k - size, y, level, value, group, n)
+    n_others = _others(under, cost, copies, k - size, y, level, value, group[n:])
     found = stable_order(value[:n_others])
     others = group[n : n + n_others].copy()
     for place in found:
@@ -168,8 +168,8 @@ def _worst_group(under, cost, copies, k, y, level, value, group):
 
 
 @kernel
-def _others(under, cost, copies, missing, y, level, value, group, n):
-    """Append candidates for the highest prices up to the cost; return how many, with -price in `value`.
+def _others(under, cost, copies, missing, y, level, value, others):
+    """Fill in candidates for the highest prices up to the cost; return how many, with -price in `value`.
 
     Rows well below the guess at the k-th highest price are left out if enough others remain.
     """
@@ -177,7 +177,7 @@ def _others(under, cost, copies, missing, y, level, value, group, n):
         n_others, n_records = 0, 0
         for row in under:
             if lowest <= y[row] <= cost:
-                group[n + n_others] = row
+                others[n_others] = row
                 value[n_others] = -y[row]
                 n_others += 1
                 n_records += copies[row]
