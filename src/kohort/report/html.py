@@ -141,10 +141,12 @@ def _figure(name: str, fact: str, value: Any, text: str, note: str) -> dict[str,
 
 def big_figures(facts: dict[str, Any]) -> list[dict[str, Any]]:
     """The figures that people ask for first."""
-    found = [*_promised(facts), _loss(facts), _gap(facts)]
+    cost, loss = facts["cost"], facts["loss"].get(facts["cost"])
+    ranged = cost in ("loss", "ncp", "tree", "distortion", "suppressions")
+    note = "0: nothing is lost, 1: everything" if ranged else "less is better"
+    found = [*_promised(facts), _figure(cost, f"loss.{cost}", loss, number(loss), note), _gap(facts)]
     if facts["quasi_identifiers"]:
-        of = f"of {facts['records']:,}"
-        withheld = facts["suppressed"]
+        of, withheld = f"of {facts['records']:,}", facts["suppressed"]
         found.append(_figure("records withheld", "suppressed", withheld, withheld_text(facts), of))
     return found
 
@@ -163,13 +165,6 @@ def _promised(facts: dict[str, Any]) -> list[dict[str, Any]]:
         _figure("k asked", f"models.{place}.asked", asked, number(asked), "records that must look alike"),
         _figure("k measured", f"models.{place}.measured", measured, number(measured), kept),
     ]
-
-
-def _loss(facts: dict[str, Any]) -> dict[str, Any]:
-    cost, value = facts["cost"], facts["loss"].get(facts["cost"])
-    ranged = cost in ("loss", "ncp", "tree", "distortion", "suppressions")
-    note = "0: nothing is lost, 1: everything" if ranged else "less is better"
-    return _figure(cost, f"loss.{cost}", value, number(value), note)
 
 
 def _gap(facts: dict[str, Any]) -> dict[str, Any]:

@@ -37,12 +37,9 @@ def recipient_risks(
         known = [names.index(name) for name in recipient.knows] if recipient.knows else range(len(names))
         before = sizes_by([sides.attributes[c].column.codes for c in known], sides.units)
         after = sizes_by([sides.labels[c].codes[kept] for c in known], units)
-        facts = recipient.to_dict() | {
-            "known": [names[c] for c in known],
-            "before": _figures(before),
-            "after": _figures(after),
-            "limits": limit_verdicts(after, limits),
-        }
+        figures = {"before": _figures(before), "after": _figures(after)}
+        facts = recipient.to_dict() | {"known": [names[c] for c in known], **figures}
+        facts["limits"] = limit_verdicts(after, limits)
         found.append(facts | {"sentence": _sentence(facts)})
     return found
 

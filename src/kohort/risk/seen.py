@@ -157,17 +157,21 @@ class Seen:
 
 def of_original(sides: BeforeAfter) -> Seen:
     """The quasi-identifiers of the original as if it were published."""
-    names = [attribute.name for attribute in sides.attributes]
-    codes = [attribute.column.codes for attribute in sides.attributes]
-    exact = [Covering.exact(len(attribute.column.texts)) for attribute in sides.attributes]
-    return Seen(names, codes, exact, codes, np.arange(sides.n_records), whose(sides))
+    columns = [attribute.column for attribute in sides.attributes]
+    exact = [Covering.exact(len(column.texts)) for column in columns]
+    return _seen(sides, columns, exact, np.arange(sides.n_records))
 
 
 def of_release(sides: BeforeAfter) -> Seen:
+    return _seen(sides, sides.labels, sides.coverings, sides.rows)
+
+
+def _seen(
+    sides: BeforeAfter, shown: Sequence[Column], coverings: Sequence[Covering], rows: np.ndarray
+) -> Seen:
     names = [attribute.name for attribute in sides.attributes]
     known = [attribute.column.codes for attribute in sides.attributes]
-    labels = [column.codes for column in sides.labels]
-    return Seen(names, labels, sides.coverings, known, sides.rows, whose(sides))
+    return Seen(names, [column.codes for column in shown], coverings, known, rows, whose(sides))
 
 
 def whose(sides: BeforeAfter) -> np.ndarray:

@@ -161,8 +161,10 @@ def _changed_values(published: Table, original: Table, name: str, rows: np.ndarr
         compare_codes(own, before)
         if alike and isinstance(published, AsWritten) and published.has_codes_of(own, rows):
             return 0
-    elif alike and after.equals(_taken(before, rows)):
-        return 0
+    elif alike:
+        in_order = isinstance(rows, slice) or np.array_equal(rows, np.arange(len(before)))
+        if after.equals(before if in_order else take_records(before, rows)):
+            return 0
     if not (_has_codes(after) and _has_codes(before)):
         numbers_after, numbers_before = common_numbers(published, original, name)
         return int((numbers_after != numbers_before[rows]).sum())
@@ -173,13 +175,6 @@ def _changed_values(published: Table, original: Table, name: str, rows: np.ndarr
         originals = own.at(part if isinstance(rows, slice) else rows[part])
         wrong += int(np.count_nonzero(number_after[shown.at(part)] != number_before[originals]))
     return wrong
-
-
-def _taken(array: pa.ChunkedArray, rows: np.ndarray | slice) -> pa.ChunkedArray:
-    if isinstance(rows, slice):
-        return array
-    all_in_order = len(rows) == len(array) and bool((rows == np.arange(len(rows))).all())
-    return array if all_in_order else take_records(array, rows)
 
 
 def common_numbers(published: Table, original: Table, name: str) -> tuple[np.ndarray, np.ndarray]:

@@ -155,8 +155,12 @@ def _judged(
         return ModelVerdict(of.name, about, words, asked, found, failing, dict(of.parameters))
 
     others = published if holders is None else holders.others
-    rare = _survey(others, promise, class_of_record, levels)
-    k, failing = int(promise.number("k")), len(rare.failing_classes)
+    k, m = int(promise.number("k")), int(promise.number("m"))
+    if levels is not None and labels_nest(others, levels.hierarchy):
+        rare = survey_locally(others, levels, promise, class_of_record)
+    else:  # every set of labels as it is published
+        rare = support(k, m, class_of_record, others.offsets, others.items.codes)
+    failing = len(rare.failing_classes)
     judged = [model(promise, others.name, k, rare.least, failing)]
     found = [
         _Violation(promise.name, one.class_, _named(others, one.items), one.support) for one in rare.listed
@@ -180,14 +184,6 @@ def _judged(
 
 def _named(published: Baskets, items: Sequence[int]) -> list[str]:
     return [str(published.items.texts[item]) for item in items]
-
-
-def _survey(published: Baskets, promise: Promise, class_of_record: np.ndarray, levels: Levels | None) -> Rare:
-    """Count every set of labels as it is published or, where labels lie above others, with those above it."""
-    if levels is not None and labels_nest(published, levels.hierarchy):
-        return survey_locally(published, levels, promise, class_of_record)
-    k, m = int(promise.number("k")), int(promise.number("m"))
-    return support(k, m, class_of_record, published.offsets, published.items.codes)
 
 
 def survey_locally(published: Baskets, levels: Levels, promise: Promise, class_of_record: np.ndarray) -> Rare:

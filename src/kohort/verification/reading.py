@@ -20,7 +20,7 @@ from kohort.data.domain import STAR
 from kohort.data.hierarchy import Hierarchy
 from kohort.errors import InputError, counted
 from kohort.problem.attribute import Attribute
-from kohort.verification.scale import Position, Scale, Tree, period, spelled, tree_of
+from kohort.verification.scale import NO_TREE, Position, Scale, Tree, period, spelled, tree_of
 
 _NONE = np.zeros(0, dtype=np.int64)
 _NOBODY = (0, -1)  # an empty range
@@ -186,7 +186,7 @@ class Reading:
     def extent(self) -> Extent:
         """How much the labels cover, in the published domain: tight or hierarchy."""
         tree, counts = _tree(self.attribute), self.attribute.column.counts
-        n_leaves = len(self.places if tree is None else tree.leaves)
+        n_leaves = len(tree.leaves if tree else self.places)
         logs, covering = counts * np.log2(np.maximum(counts, 1)), self.covering
         is_scattered = np.zeros(len(self.stars), dtype=bool)
         is_scattered[covering.scattered[0]] = True
@@ -195,21 +195,21 @@ class Reading:
             codes: slice | np.ndarray = slice(covering.first[label], covering.last[label] + 1)
             if label in self.spans:
                 codes = np.flatnonzero(np.isin(self.places, self.spans[label]))
-            elif tree is not None or is_scattered[label]:
+            elif tree or is_scattered[label]:
                 codes = np.sort(covering.codes_of(label))
             if star:
                 width, level = n_leaves, 1.0
-            elif tree is not None and label in self.spans:
+            elif label in self.spans:
                 span = self.spans[label]
                 width, level = len(span), tree.lowest_level(span[0], span[-1])
-            elif tree is not None and first <= last:
+            elif first <= last:
                 width, level = last - first + 1, tree.lowest_level(first, last)
             else:
                 width = max(len(codes) if isinstance(codes, np.ndarray) else codes.stop - codes.start, 1)
                 level = (width - 1) / max(n_leaves - 1, 1)
             rows.append((width, counts[codes].sum(), logs[codes].sum(), level))
         widths, records, count_logs, levels = (np.array(part) for part in zip(*rows))
-        height, n_records = 1 if tree is None else tree.levels, int(counts.sum())
+        height, n_records = tree.levels if tree else 1, int(counts.sum())
         return Extent(widths, records, count_logs, levels, self.stars, n_leaves, n_records, height)
 
 
@@ -276,10 +276,10 @@ def covering_of(reading: Reading) -> Covering:
     return reading.covering
 
 
-def _tree(attribute: Attribute) -> Tree | None:
-    """The hierarchy whose nodes are published; None where values, intervals and sets of values are."""
-    in_tree = isinstance(attribute.domain, Hierarchy) and not attribute.tight
-    return tree_of(attribute.domain) if in_tree else None  # type: ignore[arg-type]
+def _tree(attribute: Attribute) -> Tree:
+    """The hierarchy whose nodes are published; that without any where values, intervals and sets are."""
+    domain = attribute.domain
+    return tree_of(domain) if isinstance(domain, Hierarchy) and not attribute.tight else NO_TREE
 
 
 class _Ends(NamedTuple):
@@ -298,12 +298,12 @@ class _Reader:
     attribute: Attribute
 
     @cached_property
-    def tree(self) -> Tree | None:
+    def tree(self) -> Tree:
         return _tree(self.attribute)
 
     @cached_property
     def scale(self) -> Scale:
-        return Scale(self.attribute.column, () if self.tree is None else self.tree.leaves)
+        return Scale(self.attribute.column, self.tree.leaves)
 
     @cached_property
     def code_of(self) -> dict[str | None, int]:
@@ -311,26 +311,26 @@ class _Reader:
 
     @cached_property
     def leaf_of(self) -> dict[str | None, int]:
-        return {} if self.tree is None else {text: leaf for leaf, text in enumerate(self.tree.leaves)}
+        return {text: leaf for leaf, text in enumerate(self.tree.leaves)}
 
     @cached_property
     def places(self) -> np.ndarray:
         """Per value its leaf; without a hierarchy, the value itself."""
         texts = self.attribute.column.texts
-        if self.tree is None:
+        if not self.tree:
             return np.arange(len(texts))
         return np.array([self.leaf_of.get(text, -1) for text in texts], dtype=np.int64)
 
     @cached_property
     def _text_at(self) -> dict[Position | None, str | None]:
         """Values and nodes of a column of numbers by their size."""
-        nodes = () if self.tree is None else self.tree.label
-        return {self.scale.position(text): text for text in (*nodes, *self.attribute.column.texts)}
+        known = (*self.tree.label, *self.attribute.column.texts)
+        return {self.scale.position(text): text for text in known}
 
     def as_known(self, label: str | None) -> str | None:
         """A number as the column or its hierarchy spells it, 7.0 for 7; any other label as it is."""
         column = self.attribute.column
-        known = spelled(label) in self.code_of or (self.tree is not None and label in self.tree.nodes_called)
+        known = spelled(label) in self.code_of or label in self.tree.nodes_called
         if known or column.kind not in ("integer", "float") or column.listed:
             return label
         position = self.scale.position(label)
@@ -349,7 +349,7 @@ class _Reader:
             codes, leaves = self.of_set(members)
         elif (ends := self.interval(label)) is not None:
             codes = ends.codes
-            if self.tree is not None:
+            if self.tree:
                 leaves = self.scale.leaves_between(ends.low, ends.high, closed=ends.closed)
         elif own is None:
             return Meaning(understood=False)
@@ -377,8 +377,6 @@ class _Reader:
 
     def nodes(self, label: str | None) -> list[tuple[int, int]]:
         """First and last leaf of each node with this label."""
-        if self.tree is None:
-            return []
         first, width = self.tree.first, self.tree.width
         found = self.tree.nodes_called.get(label, ())
         return [(int(first[node]), int(first[node] + width[node] - 1)) for node in found]

@@ -255,6 +255,9 @@ class Tree:
         """How many levels the tree has above its deepest leaf."""
         return int(self.height.max())
 
+    def __bool__(self) -> bool:
+        return bool(self.label)
+
     @cached_property
     def nodes_called(self) -> dict[str | None, list[int]]:
         """The nodes that a published label may mean.
@@ -265,6 +268,8 @@ class Tree:
         found: dict[str | None, list[int]] = {}
         for node, label in enumerate(self.label):
             found.setdefault(label, []).append(node)
+        if not self:
+            return found
         root = int(np.flatnonzero(self.parent < 0)[0])
         if len(found[self.label[root]]) > 1:
             found.setdefault(STAR, [root])
@@ -286,6 +291,10 @@ class Tree:
         while self.first[node] + self.width[node] <= last:
             node = int(self.parent[node])
         return float(self.height[node] / max(self.levels, 1))
+
+
+NO_TREE = Tree((), *np.zeros((4, 0), dtype=np.int64))
+"""That of a column whose values, intervals and sets are published."""
 
 
 def tree_of(hierarchy: Hierarchy) -> Tree:

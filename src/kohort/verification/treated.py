@@ -103,24 +103,24 @@ class _Seen:
         return None if before is None or self.rows is None else before[self.rows]
 
 
-def _of_numbers(wrong: Callable[[_Seen, np.ndarray, Any], str | None]) -> Callable[[_Seen, Any], str | None]:
-    def checked(seen: _Seen, size: Any) -> str | None:
+def _of_numbers(wrong: Callable[[_Seen, np.ndarray, Any], str]) -> Callable[[_Seen, Any], str]:
+    def checked(seen: _Seen, size: Any) -> str:
         after = _numbers(seen.after)
         return "it does not hold numbers" if after is None else wrong(seen, after, size)
 
     return checked
 
 
-def _not_rounded(seen: _Seen, after: np.ndarray, size: Any) -> str | None:
+def _not_rounded(seen: _Seen, after: np.ndarray, size: Any) -> str:
     unit, before = float(Fraction(str(size))), seen.known
     steps = after[~np.isnan(after)] / unit
     if (np.abs(steps - np.round(steps)) > 1e-6).any():
         return "some values are no multiples of what they were to be rounded to"
     far = before is not None and (np.abs(after - before) > unit * 0.5000001).any()
-    return "some values are not the nearest multiples" if far else None
+    return "some values are not the nearest multiples" if far else ""
 
 
-def _beyond(seen: _Seen, after: np.ndarray, size: Any) -> str | None:
+def _beyond(seen: _Seen, after: np.ndarray, size: Any) -> str:
     bottom, top = size
     low = -np.inf if bottom is None else float(Fraction(str(bottom)))
     high = np.inf if top is None else float(Fraction(str(top)))
@@ -128,20 +128,20 @@ def _beyond(seen: _Seen, after: np.ndarray, size: Any) -> str | None:
         return "some values lie beyond the limits"
     before = seen.known
     if before is None:
-        return None
+        return ""
     expected = np.minimum(np.maximum(before, low), high)
     same = (after == expected) | (np.isnan(after) & np.isnan(expected))
-    return None if same.all() else "some values within the limits were changed"
+    return "" if same.all() else "some values within the limits were changed"
 
 
-def _not_swapped(seen: _Seen, after: np.ndarray, size: Any) -> str | None:
+def _not_swapped(seen: _Seen, after: np.ndarray, size: Any) -> str:
     before = seen.original
     if before is None:
-        return None
+        return ""
     if len(before) == len(after) and not np.array_equal(np.sort(before), np.sort(after), equal_nan=True):
         return "its values are not those of the original in other places"
     if seen.rows is None:
-        return None
+        return ""
     known = np.sort(before[~np.isnan(before)])
     reach = max(int(float(Fraction(str(size))) * len(known)), 1)
     there = ~np.isnan(after)
@@ -151,35 +151,35 @@ def _not_swapped(seen: _Seen, after: np.ndarray, size: Any) -> str | None:
     if len(before) == len(after) and np.array_equal(mine, now) and _must_move(known, reach):
         return "no value is in another place"
     far = (first - highest > reach) | (lowest - last > reach)
-    return "some values moved by more ranks than allowed" if far.any() else None
+    return "some values moved by more ranks than allowed" if far.any() else ""
 
 
-def _not_noisy(seen: _Seen, after: np.ndarray, size: Any) -> str | None:
+def _not_noisy(seen: _Seen, after: np.ndarray, size: Any) -> str:
     before = seen.original
     if before is None:
-        return None
+        return ""
     here, unit = before[seen.any_rows], 10.0 ** -_decimals(seen.after)
     there = ~np.isnan(here)
     n, spread = int(there.sum()), float(Fraction(str(size))) * float(np.nanstd(before))
     if n < 2 or not spread:
-        return None
+        return ""
     if np.isnan(after).sum() != np.isnan(here).sum():
         return "missing values are not those of the original"
     apart = float(np.nanmean(after) - here[there].mean())
     if abs(apart) > SIGMAS * spread / sqrt(n) + unit:
         return "its mean is farther from the original's than noise of this size explains"
     if seen.rows is None:
-        return None
+        return ""
     noise = (after - before[seen.rows])[there]
     ratio = float(noise.var() / (spread**2 + unit**2 / 12))
     if abs(ratio - 1) > SIGMAS * sqrt(2 / n):
         return f"the noise has {ratio:.3g} times the variance that was stated"
-    return None
+    return ""
 
 
-def _not_drawn(seen: _Seen, size: Any) -> str | None:
+def _not_drawn(seen: _Seen, size: Any) -> str:
     if seen.before is None:
-        return None
+        return ""
     texts = seen.before.texts
     before = Counter(texts[code] for code in seen.before.codes[seen.any_rows].tolist())
     after = Counter(seen.after.texts[code] for code in seen.after.codes.tolist())
@@ -190,14 +190,14 @@ def _not_drawn(seen: _Seen, size: Any) -> str | None:
         if apart > SIGMAS * sqrt(variance.get(text, 0.0)) + 1e-9:
             return "values occur more or less often than the chances of the matrix explain"
     if seen.rows is None:
-        return None
+        return ""
     pairs = zip(seen.before.codes[seen.rows].tolist(), seen.after.codes.tolist())
     stayed = sum(texts[one] == seen.after.texts[two] for one, two in pairs)
     chances = [_chances(text, size, everybody).get(text, 0.0) for text in before]
     mean = sum(n * chance for n, chance in zip(before.values(), chances))
     deviation = sqrt(max(sum(n * c * (1 - c) for n, c in zip(before.values(), chances)), 0.0))
     fine = abs(stayed - mean) <= SIGMAS * deviation + 1e-6
-    return None if fine else "more or fewer records keep their value than the chances explain"
+    return "" if fine else "more or fewer records keep their value than the chances explain"
 
 
 def _must_move(known: np.ndarray, reach: int) -> bool:
@@ -252,14 +252,14 @@ def _decimals(column: Column) -> int:
     return max((len(part) for part in parts), default=0)
 
 
-_WRONG: dict[str, Callable[[_Seen, Any], str | None]] = {
+_WRONG: dict[str, Callable[[_Seen, Any], str]] = {
     "noise": _of_numbers(_not_noisy),
     "swap": _of_numbers(_not_swapped),
     "limits": _of_numbers(_beyond),
     "round": _of_numbers(_not_rounded),
     "pram": _not_drawn,
 }
-"""What contradicts a treatment of some size, in words; None if nothing does."""
+"""What contradicts a treatment of some size, in words; empty if nothing does."""
 TREATED = ("pseudonym", "mask", "shift", *_WRONG)
 """The treatments of columns that are published in another form."""
 
@@ -385,13 +385,10 @@ def lost_squares(
     chosen = [a for a in attributes if a.plain_numbers is not None and a.weight]
     if not chosen:
         return None
-    everybody = np.arange(n_records) if isinstance(rows, slice) else rows
     shown = ~classes.all_star_records
-    shares: Mapping[str, float] = {
-        a.name: _lost(a, everybody[shown], classes.class_of_record[shown]) for a in chosen
-    }
-    total = sum(a.weight for a in chosen)
-    return sum(a.weight * shares[a.name] for a in chosen) / total
+    here = (np.arange(n_records) if isinstance(rows, slice) else rows)[shown]
+    lost = sum(a.weight * _lost(a, here, classes.class_of_record[shown]) for a in chosen)
+    return lost / sum(a.weight for a in chosen)
 
 
 def _lost(attribute: Attribute, rows: np.ndarray, class_of: np.ndarray) -> float:

@@ -79,7 +79,11 @@ def _said(release: Release) -> dict[str, Any]:
     return {
         "context": {key: request.context.get(key) for key in QUESTIONS},
         "reviews": [due_date(recipient, today).to_dict() for recipient in request.recipients],
-        "limits": _limits(release),
+        "limits": [  # on the risk, and the k that each needs, in words
+            {"promise": model.describe(), "k": model.least_class, "sentence": model.why_this_k()}
+            for model in request.models
+            if isinstance(model, RiskLimit)
+        ],
         "attributes": [attribute_facts(values) for values in published_values(release.sides)],
     }
 
@@ -89,15 +93,6 @@ def _fraction(release: Release, given: float | None) -> float | None:
     promised = [m.sampling_fraction for m in release.request.models if isinstance(m, RiskLimit)]
     found = next((share for share in promised if share is not None), None)
     return given if given is not None or found is None else float(found)
-
-
-def _limits(release: Release) -> list[dict[str, Any]]:
-    """The limits on the risk, and the k that each needs, in words."""
-    return [
-        {"promise": model.describe(), "k": model.least_class, "sentence": model.why_this_k()}
-        for model in release.request.models
-        if isinstance(model, RiskLimit)
-    ]
 
 
 def _knowledge_and_recipients(release: Release, threshold: float, seed: int, run: Run) -> dict[str, Any]:
@@ -142,7 +137,7 @@ _BESIDE_THE_ORIGINAL = ("criteria", "numbers", "intruders")  # test guesses
 _ATTRIBUTE = ("name", "loss")
 _SWEEP = ("columns", "sets", "examined", "complete_up_to", "threshold", "counted")
 _SIDE = ("by_size", "average_by_column", "smallest_class", "singled_out_by")
-_RECIPIENT = ("name", "purpose", "knows", "controls", "review")
+_RECIPIENT = ("name", "purpose", "knows", "controls", "review", "known", "after", "limits")
 
 
 def _public_dossier(facts: dict[str, Any]) -> dict[str, Any]:
@@ -163,17 +158,13 @@ def _public_dossier(facts: dict[str, Any]) -> dict[str, Any]:
         "knowledge": facts["knowledge"]
         and some(facts["knowledge"], _SWEEP) | {"after": some(facts["knowledge"]["after"], _SIDE)},
         **dict.fromkeys(_BESIDE_THE_ORIGINAL),
-        "recipients": [_recipient(recipient) for recipient in facts["recipients"]],
+        "recipients": [  # without the risk of the original
+            some(found, tuple(name for name in _RECIPIENT if name in found)) for found in facts["recipients"]
+        ],
         "utility": NO_UTILITY,
         "analyses": [],
         "means": [],
     }
-
-
-def _recipient(found: dict[str, Any]) -> dict[str, Any]:
-    """A recipient and the risk of the release, without that of the original."""
-    more = {name: found[name] for name in ("known", "after", "limits") if name in found}
-    return some(found, _RECIPIENT) | more
 
 
 def write_dossier(release: Release, path: str | Path, **options: Any) -> dict[str, Any]:

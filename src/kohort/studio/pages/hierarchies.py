@@ -23,17 +23,13 @@ _LARGEST_FILE = 10 * 2**20  # bytes of a hierarchy file
 
 async def facts(session: Session, request: Request) -> dict[str, Any]:
     """The quasi-identifiers, and the tree of the one that is looked at."""
-    columns = session.columns
-    quasi = [
-        {
-            "number": number,
-            "name": column["name"],
-            "kind": forms.kind_of(_hierarchy(session, column["name"]), items=_holds_items(session, column)),
-            "items": _holds_items(session, column),
-        }
-        for number, column in enumerate(columns)
-        if _has_tree(session, column)
-    ]
+    quasi = []
+    for number, column in enumerate(session.columns):
+        entry = session.attributes.get(column["name"], {})
+        if entry.get("role") in ("quasi-identifier", "items"):
+            items = entry["role"] == "items" and not column.get("events")  # a cell of which is one item
+            kind = forms.kind_of(entry.get("hierarchy"), items=items)
+            quasi.append({"number": number, "name": column["name"], "kind": kind, "items": items})
     asked = str(request.path_params.get("number", ""))
     chosen = next((q for q in quasi if str(q["number"]) == asked), quasi[0] if quasi else None)
     found: dict[str, Any] = {
@@ -55,19 +51,8 @@ async def facts(session: Session, request: Request) -> dict[str, Any]:
     return found | {"error": None, "view": view, "rows": rows[:_MOST_ROWS], "hidden": len(rows[_MOST_ROWS:])}
 
 
-def _has_tree(session: Session, column: dict[str, Any]) -> bool:
-    """Whether a column is generalized: it is a quasi-identifier of either table, or holds items."""
-    return session.attributes.get(column["name"], {}).get("role") in ("quasi-identifier", "items")
-
-
-def _holds_items(session: Session, column: dict[str, Any]) -> bool:
-    """Whether a cell of a column is a set of items; in a table of events, it is one item."""
-    role = session.attributes.get(column["name"], {}).get("role")
-    return role == "items" and not column.get("events")
-
-
 def _hierarchy(session: Session, column: str) -> Any:
-    return session.attributes[column].get("hierarchy") if column in session.attributes else None
+    return session.attributes.get(column, {}).get("hierarchy")
 
 
 def rows_of(root: Node) -> list[dict[str, Any]]:

@@ -73,11 +73,8 @@ def _checked(asked: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     if question in _PLAIN:
         return question, {}
     if question == "records":
-        klass = asked.get("class")
-        return question, {
-            "first": max(int(asked.get("first", 0)), 0),
-            "klass": None if klass is None else max(int(klass), 0),
-        }
+        first, klass = max(int(asked.get("first", 0)), 0), asked.get("class")
+        return question, {"first": first, "klass": None if klass is None else max(int(klass), 0)}
     if question == "attack":
         return question, {"known": [str(name) for name in asked["known"]], "targets": _TARGETS}
     if question == "query":

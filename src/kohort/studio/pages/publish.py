@@ -59,10 +59,9 @@ def _formats(run: Run) -> tuple[str, ...]:
 
 def _about(name: str) -> dict[str, Any]:
     """What a file is for, and whether it stays private."""
-    texts = words()["publish"]["files"]
     stem = name.partition(".")[0]
-    key = stem if stem in ("release", "events") else name
-    return {"about": texts[key]["about"], "private": texts[key]["private"]}
+    texts = words()["publish"]["files"][stem if stem in ("release", "events") else name]
+    return {key: texts[key] for key in ("about", "private")}
 
 
 def checklist(run: Run, session: Session) -> list[dict[str, Any]]:

@@ -45,6 +45,7 @@ def comparison(one: Run, other: Run) -> dict[str, Any]:
     """Two runs side by side: what was asked differently, and what came of it."""
     first, second = _flat(one.spec), _flat(other.spec)
     losses = [name for name in one.facts["loss"] if name in other.facts["loss"]]
+    of_one, of_other = ({c["name"]: c["loss"] for c in run.summary["columns"]} for run in (one, other))
     return {
         "runs": [one.number, other.number],
         "asked": [
@@ -57,15 +58,8 @@ def comparison(one: Run, other: Run) -> dict[str, Any]:
             *([name, one.facts["loss"][name], other.facts["loss"][name]] for name in losses),
             ["seconds", round(one.seconds, 2), round(other.seconds, 2)],
         ],
-        "columns": _by_column(one, other),
+        "columns": [[name, of_one.get(name), of_other.get(name)] for name in {**of_one, **of_other}],
     }
-
-
-def _by_column(one: Run, other: Run) -> list[list[Any]]:
-    """The loss of each quasi-identifier in both runs."""
-    losses = [{c["name"]: c["loss"] for c in run.summary["columns"]} for run in (one, other)]
-    names = list(dict.fromkeys([*losses[0], *losses[1]]))
-    return [[name, losses[0].get(name), losses[1].get(name)] for name in names]
 
 
 def _flat(spec: dict[str, Any], above: str = "") -> dict[str, str]:

@@ -7,32 +7,23 @@ from typing import Any
 
 from kohort.studio.worker import describing, judging, releasing, specs, trees
 
+_BY_THEIR_NAMES: tuple[Callable[..., Any], ...] = (
+    *(describing.people, describing.people_and_events, describing.uniqueness),
+    *(trees.hierarchy, trees.import_hierarchy, trees.export_hierarchy),
+    *(specs.shape_in_spec, specs.algorithms, releasing.write),
+    *(judging.records, judging.attack, judging.query, judging.values),
+    *(judging.item_attack, judging.item_query, judging.items, judging.item_map),
+)
 QUESTIONS: dict[str, Callable[..., Any]] = {
+    **{question.__name__: question for question in _BY_THEIR_NAMES},
     "open": describing.open_table,
-    "people": describing.people,
-    "people_and_events": describing.people_and_events,
-    "uniqueness": describing.uniqueness,
-    "hierarchy": trees.hierarchy,
-    "import_hierarchy": trees.import_hierarchy,
-    "export_hierarchy": trees.export_hierarchy,
     "builtin": specs.write_builtin,
     "database": specs.write_query,
     "read_spec": specs.read_spec_text,
     "read_spec_file": specs.read_spec_path,
-    "shape_in_spec": specs.shape_in_spec,
     "check": specs.check_spec,
-    "algorithms": specs.algorithms,
     "frontier": releasing.frontier_point,
     "release": releasing.make,
-    "write": releasing.write,
     "report": judging.report_parts,
-    "records": judging.records,
-    "attack": judging.attack,
-    "query": judging.query,
-    "values": judging.values,
     "map": judging.recoding_map,
-    "item_attack": judging.item_attack,
-    "item_query": judging.item_query,
-    "items": judging.items,
-    "item_map": judging.item_map,
 }

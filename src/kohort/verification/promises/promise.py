@@ -74,19 +74,16 @@ class Promise:
 
 def stated(models: Sequence[Stated | Promise]) -> list[Promise]:
     """The promises that models state, which verification judges by definitions of its own."""
-    return [model if isinstance(model, Promise) else _stated(model) for model in models]
-
-
-def _stated(model: Stated, **how: bool) -> Promise:
-    parameters, describe = model.to_dict(), cast(Callable[..., str], model.describe)
-    other_words = getattr(model, "describe_for_people", partial(describe, classes=True))
-    words = describe(**how), other_words(**how)
-    return Promise(model.name, parameters.get("attribute"), parameters, *words)
+    return [model if isinstance(model, Promise) else stated_items(model) for model in models]
 
 
 def stated_items(model: Stated, *, sensitive: bool = False) -> Promise:
-    """The promise that a model about items states; in words, of items that are not `sensitive`."""
-    return _stated(model, **({"sensitive": True} if sensitive else {}))
+    """The promise that one model states, such as that about items; in words, of items not `sensitive`."""
+    parameters, describe = model.to_dict(), cast(Callable[..., str], model.describe)
+    other_words = getattr(model, "describe_for_people", partial(describe, classes=True))
+    how = {"sensitive": True} if sensitive else {}
+    words = describe(**how), other_words(**how)
+    return Promise(model.name, parameters.get("attribute"), parameters, *words)
 
 
 @dataclass(frozen=True, eq=False)
