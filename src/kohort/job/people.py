@@ -81,7 +81,9 @@ def histories_of(
         return Histories()
     persons = _several_persons(dataset, request.linked_by)  # of a household, all records are a bag
     slots = None if request.slot is None else _checked_slots(dataset, request.slot, persons, nothing)
-    return Histories(persons, slots, *((nothing, columns_of_events) if nothing.any() else ()))
+    if not nothing.any():
+        return Histories(persons, slots)
+    return Histories(persons, slots, nothing, columns_of_events)
 
 
 def _checked_slots(dataset: Table, name: str, persons: np.ndarray, nothing: np.ndarray) -> np.ndarray:

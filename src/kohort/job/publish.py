@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kohort.data.arrow_values import take_records, value_codes, without_unused
+from kohort.data.arrow_values import take_records, value_codes, value_type, without_unused
 from kohort.data.baskets import joined
 from kohort.data.codebook import NO_CODEBOOK, codebook_of, with_codebook
 from kohort.data.compact_column import smallest_type
@@ -202,7 +202,8 @@ class Published:
     @cached_property
     def native(self) -> Any:
         """The published table as the kind of dataframe that came in, compared with what was verified."""
-        texts = {name: _plain(self.arrow[name]) for name in self.columns}
+        changed = {name: self.arrow[name] for name in self.columns}
+        texts = {name: column.cast(value_type(column.type)) for name, column in changed.items()}
         if self._untouched is None:
             columns = [texts.get(name, self.arrow[name]) for name in self.names]
             made = pa.table(columns, names=self.names)
@@ -314,10 +315,6 @@ def labelled(published: PublishedColumn, withheld: np.ndarray, null_is_star: boo
     indices[withheld] = number.get(STAR, 0)
     missing = indices == len(known) if any(n and label is None for label, n in zip(labels, uses)) else None
     return pa.DictionaryArray.from_arrays(pa.array(indices, mask=missing), pa.array(known, pa.string()))
-
-
-def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
 def _with_used_categories(frame: nw.DataFrame) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from kohort.algorithms import Progress
-from kohort.data.arrow_values import take_records
+from kohort.data.arrow_values import take_records, value_type
 from kohort.files.drafts import Drafts
 from kohort.job.publish import Published
 from kohort.problem.roles import Role
@@ -151,8 +151,7 @@ def _deal_out(parts: Iterator[pa.Table], place_of: np.ndarray, paths: Sequence[P
             start += len(part)
             order = np.argsort(place, kind="stable")
             order = order[np.searchsorted(place[order], 0) :]
-            kinds = [f.type.value_type if pa.types.is_dictionary(f.type) else f.type for f in part.schema]
-            fields = [field.with_type(kind) for field, kind in zip(part.schema, kinds)]
+            fields = [field.with_type(value_type(field.type)) for field in part.schema]
             columns = [take_records(column, order) for column in part.cast(pa.schema(fields)).columns]
             schema = pa.schema([*fields, pa.field("place", pa.int64())])
             table = pa.Table.from_arrays([*columns, pa.array(place[order])], schema=schema)

@@ -26,7 +26,7 @@ from kohort.algorithms.again.history_keeping import HistoryKeeping
 from kohort.algorithms.again.m_invariance import MInvariance
 from kohort.algorithms.again.standing import EarlierValues, Standing
 from kohort.algorithms.kernels.costs import costs_by_group
-from kohort.data.arrow_values import long_decimals, take_records
+from kohort.data.arrow_values import long_decimals, take_records, value_type
 from kohort.data.column import whole_number
 from kohort.data.counting import distinct_rows
 from kohort.data.ledger import HASH_BYTES, NOBODY, Ledger, LedgerEntry
@@ -185,8 +185,7 @@ def hashed_people(dataset: Table, name: str, key: bytes) -> np.ndarray:
     Whole numbers are written alike: 1 and 1.0 are one person. Two people of one table must not become one.
     """
     values = dataset.arrow(name)
-    if pa.types.is_dictionary(values.type):
-        values = values.cast(values.type.value_type)
+    values = values.cast(value_type(values.type))
     if pa.types.is_floating(values.type) and pc.all(pc.equal(pc.floor(values), values)).as_py():
         values = values.cast(pa.int64())
     texts = long_decimals(values).cast(pa.string()).to_pylist()

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from kohort.data.arrow_values import take_records
+from kohort.data.arrow_values import take_records, value_type
 from kohort.data.codebook import codebook_of, with_codebook
 from kohort.errors import InfeasibleError, InputError, counted
 from kohort.job.people import persons_of
@@ -152,10 +152,7 @@ def _taken(table: pa.Table, names: list[str], rows: np.ndarray) -> pa.Table:
 
 def _like(original: Table, table: pa.Table) -> Any:
     """A published table as the kind of dataframe that its original is."""
-    plain = [
-        column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-        for column in table.columns
-    ]
+    plain = [column.cast(value_type(column.type)) for column in table.columns]
     backend = nw.get_native_namespace(original.frame)
     made = nw.from_arrow(pa.table(plain, names=table.column_names), backend=backend).to_native()
     return compared(made, table)

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kohort.data.arrow_values import value_type
 from kohort.data.column import Column
 from kohort.data.counting import row_keys
 from kohort.data.domain import STAR
@@ -143,7 +144,7 @@ def shifted(name: str, values: pa.ChunkedArray, kind: str, days: np.ndarray) -> 
             f"The treatment shift of {name!r} is impossible: it is not a column of dates or times, such as "
             "2024-03-05. Leave the treatment out, or give the column another role."
         )
-    plain = values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
+    plain = values.cast(value_type(values.type))
     try:
         return _moved(pa.concat_arrays([*plain.chunks, pa.array([], plain.type)]), days)
     except (pa.ArrowInvalid, OverflowError):

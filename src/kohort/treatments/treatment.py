@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import numpy as np
 import pyarrow as pa
 
+from kohort.data.arrow_values import value_type
 from kohort.data.column import Column
 from kohort.problem.attribute import Attribute
 from kohort.problem.promises.exact import plain, read_parameters, readable
@@ -139,16 +140,14 @@ class Perturbation(Treatment):
         raise NotImplementedError
 
     def notes(self, columns: Sequence[str], before: Table, after: Mapping[str, Any]) -> list[str]:
-        notes = []
-        for name in columns:
-            values = after[name]
-            decoded = values.dictionary_decode() if isinstance(values, pa.DictionaryArray) else values
-            effect = self.effect(before.column(name), decoded)
-            notes.append(
-                f"Column {name!r}: {self.describe()}. {effect} This is no promise: privacy models say what "
-                "is."
-            )
-        return notes
+        effects = {
+            name: self.effect(before.column(name), after[name].cast(value_type(after[name].type)))
+            for name in columns
+        }
+        return [
+            f"Column {name!r}: {self.describe()}. {effect} This is no promise: privacy models say what is."
+            for name, effect in effects.items()
+        ]
 
 
 def decimals_of(column: Column) -> int:

@@ -62,7 +62,7 @@ def test_several_files_are_listed_by_name(spark, table, tmp_path, monkeypatch, l
         pq.write_table(table.slice(place * 300, 300), folder / name)
     release = kohort.spark.anonymize(folder, **ASKED)
     lines = "".join(f"{sha256(folder / name)}  {name}\n" for name in sorted(names))
-    assert release.sha256_of_original() == hashlib.sha256(lines.encode()).hexdigest()
+    assert release.dataset.sha256() == hashlib.sha256(lines.encode()).hexdigest()
     release.close()
 
 
