@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import kohort as ko
 from by_definition import people as slow
 from kohort.algorithms import ALGORITHMS
 from kohort.errors import InfeasibleError, InputError, UnsupportedError
-from trials import trials
+from trials import few_examples
 
 COUNTING = [name for name, algorithm in ALGORITHMS.items() if algorithm.people != "refuses"]
 OF_TREES = {"sex": ko.flat(), "age": ko.intervals(2, 4, 8)}
@@ -84,6 +84,7 @@ def test_a_model_that_one_layer_keeps_and_the_table_breaks_is_left_to_uniting():
 
 
 @pytest.mark.parametrize("algorithm", COUNTING)
+@few_examples
 @given(case=visits(), data=st.data())
 def test_every_release_keeps_its_promises_for_people(algorithm, case, data):
     options = {}
@@ -116,7 +117,7 @@ def test_the_others_refuse_by_name(algorithm):
 
 
 @pytest.mark.parametrize("algorithm", COUNTING)
-@settings(max_examples=trials(3, 20))
+@few_examples
 @given(case=visits())
 def test_one_record_each_is_published_as_without_the_role(algorithm, case):
     own = pa.array(np.random.default_rng(0).permutation(len(case.table)))

@@ -204,7 +204,7 @@ def not_checked(result):
     return {claim["claim"] for claim in json.loads(result.out)["claims"] if claim["holds"] is None}
 
 
-CASES = [("plain", "public"), *((name, "internal") for name in KINDS)][: trials(3, None)]
+CASES = [("plain", "public"), *((name, "internal") for name in KINDS)][: trials(2, None)]
 
 
 @pytest.mark.parametrize(("name", "version"), CASES)

@@ -134,6 +134,7 @@ def test_where_the_cache_cannot_be_written_nothing_is_compiled_ahead(tmp_path):
     assert json.loads(done.stdout)["compiled"] == 0
 
 
+@pytest.mark.long
 def test_a_kernel_that_cannot_be_compiled_ahead_stops_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
     wrong = replace(calls_of(["hilbert"])[0], types=json.dumps(["int64"]))

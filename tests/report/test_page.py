@@ -151,6 +151,7 @@ def test_every_chart_has_a_text_and_its_figures():
         assert chart["role"] == "img" and len(chart["aria-label"]) > 40
 
 
+@pytest.mark.long
 def test_a_page_of_many_columns_says_what_is_left_out():
     page = Page(page_of("many columns"))
     assert (

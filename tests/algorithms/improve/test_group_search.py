@@ -25,6 +25,7 @@ from kohort.algorithms.improve.kernels.group_rounds import MOST_POOLED, regroup
 from kohort.algorithms.improve.kernels.nearest_groups import nearest_groups, new_near_groups
 from kohort.algorithms.mondrian.mondrian import Mondrian
 from small_problems import ShortRun, problem_of, problems
+from trials import few_examples
 
 
 def total_by_definition(problem, groups):
@@ -157,6 +158,7 @@ def shown(groups):
 
 
 @pytest.mark.usefixtures("interpreted")
+@few_examples
 @given(problems(), st.integers(0, 2**32 - 1), st.integers(1, 4), st.sampled_from([0, 3]), st.floats(0.1, 30))
 def test_the_nearest_groups_are_those_by_definition(problem, seed, wanted, above, most):
     tables, rows = problem.coded.tables, problem.coded.searched_leaves().astype(np.int32)

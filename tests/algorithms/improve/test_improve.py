@@ -31,7 +31,7 @@ from kohort.algorithms.proofs.dual_bound import dual_bound, dual_prices
 from kohort.errors import InputError, UnsupportedError
 from kohort.problem.units import People
 from small_problems import ShortRun, problem_of, problems
-from trials import trials
+from trials import few_examples, trials
 
 COLUMNS = ("sex", "race", "education", "marital-status")
 
@@ -75,6 +75,7 @@ def test_no_k_records_under_a_closed_record_can_pay_their_prices(problem):
         assert prices.slack[q] <= exact + 1e-9  # it is exact, or below
 
 
+@few_examples
 @given(problems(max_records=9).filter(with_trees))
 def test_the_bound_is_below_the_optimum_and_the_cost_is_not(problem):
     pytest.importorskip("highspy")
@@ -89,6 +90,7 @@ def test_the_bound_is_below_the_optimum_and_the_cost_is_not(problem):
         assert _cost(problem, found) >= best.bound - 1e-9
 
 
+@few_examples
 @given(problems().filter(with_trees), st.sampled_from(["mondrian", "k-anon-cf", "hilbert"]))
 def test_it_is_never_worse_than_its_start(problem, start):
     if not problem.cost.monotone or np.ptp(problem.weights) > 0:
@@ -99,6 +101,7 @@ def test_it_is_never_worse_than_its_start(problem, start):
     assert _cost(problem, improve(problem, given_groups, Run())) <= _cost(problem, given_groups) + 1e-9
 
 
+@few_examples
 @given(problems().filter(with_trees))
 def test_what_the_search_counts_is_what_the_groups_cost(problem):
     closed, cost, star, prices = started(problem)
@@ -117,6 +120,7 @@ def test_what_the_search_counts_is_what_the_groups_cost(problem):
 
 
 @pytest.mark.usefixtures("interpreted")
+@few_examples
 @given(problems().filter(with_trees), st.integers(0, 2), st.randoms(use_true_random=False))
 def test_the_state_of_the_search_is_always_what_it_is_by_definition(problem, withheld, random):
     problem = replace(problem, suppression=withheld / problem.n_records if problem.n_records > 2 else 0.0)
