@@ -24,10 +24,11 @@ export async function showPage(address, options = {}) {
   await showText(await response.text(), response.url, number, options.method === "POST" ? number : 0);
 }
 
-// Shows a page that somebody else asked for, such as the answer to an upload.
-export async function showAnswer(text, url) {
+// For a page that somebody else asks for now, such as the answer to an upload: what shows it once it is there.
+export function answerShown() {
   asked += 1;
-  await showText(text, url, asked, asked);
+  const number = asked;
+  return (text, url) => showText(text, url, number, number);
 }
 
 async function showText(text, url, number, since) {

@@ -1,5 +1,5 @@
 // Uploads show how far they are, and files can be dropped onto their form.
-import { say, showAnswer } from "./live.js";
+import { answerShown, say } from "./live.js";
 
 export function uploads() {
   document.addEventListener("submit", (event) => {
@@ -27,7 +27,8 @@ function send(form) {
   const request = new XMLHttpRequest();
   bar.hidden = false;
   request.upload.onprogress = (event) => { bar.value = event.loaded / event.total; };
-  request.onload = () => showAnswer(request.responseText, request.responseURL);
+  const show = answerShown(); // a page that is asked for from now on, such as that of the opened table, is newer
+  request.onload = () => show(request.responseText, request.responseURL);
   request.onerror = () => location.reload(); // a refused upload may be cut off: the page says why
   request.ontimeout = () => say("The upload took too long.");
   request.open("POST", form.action);
